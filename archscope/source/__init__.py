@@ -1,0 +1,27 @@
+"""From bytes to plain values that know where they stand."""
+
+from archscope.source.document import Document, document_of_bytes, document_of_text, document_of_value
+from archscope.source.files import read
+from archscope.source.kinds import Kind, foreign_diagnostic, kind_of
+from archscope.source.parser import parse
+from archscope.source.pointer import Path, path_of, pointer
+from archscope.source.repository import Repository
+from archscope.source.text import SourceText, Span
+
+__all__ = [
+    "Document",
+    "Kind",
+    "Path",
+    "Repository",
+    "SourceText",
+    "Span",
+    "document_of_bytes",
+    "document_of_text",
+    "document_of_value",
+    "foreign_diagnostic",
+    "kind_of",
+    "parse",
+    "path_of",
+    "pointer",
+    "read",
+]

@@ -1,0 +1,106 @@
+"""A model repository: the config.json and the files beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import Any
+
+from archscope.errors import InputError
+from archscope.source.document import Document, document_of_value
+from archscope.source.files import read
+
+CONFIG_NAME = "config.json"
+MAX_LISTING = 10_000
+
+
+class Repository:
+    """Documents of one model, read when they are asked for.
+
+    A repository is a folder, one file with its folder as surroundings, or a Python value alone.
+    """
+
+    def __init__(self, config: Document | None, folder: str | None, config_name: str = CONFIG_NAME) -> None:
+        self._config = config
+        self._config_name = config_name
+        self.folder = folder
+
+    @classmethod
+    def open(cls, source: str | FilePath | Mapping[str, Any]) -> Repository:
+        """The repository that a path or a dict stands for; nothing is read yet but the kind of the path.
+
+        Raises: InputError if there is no such path.
+        """
+        if isinstance(source, Mapping):
+            return cls(document_of_value("<dict>", source), None)
+        path = os.fspath(source)
+        try:
+            is_folder = os.path.isdir(path)
+        except ValueError as error:
+            raise InputError(f"{path!r} is not a path: {error}") from error
+        if is_folder:
+            return cls(None, path)
+        folder, name = os.path.split(path)
+        return cls(None, folder, name)
+
+    @classmethod
+    def of_document(cls, document: Document) -> Repository:
+        """The repository that consists of one document, such as standard input."""
+        return cls(document, None)
+
+    @cached_property
+    def config(self) -> Document:
+        """The document of the model's configuration.
+
+        Raises: InputError if it cannot be read.
+        """
+        if self._config is not None:
+            return self._config
+        assert self.folder is not None
+        path = os.path.join(self.folder, self._config_name)
+        if self._config_name == CONFIG_NAME and not os.path.lexists(path) and os.path.isdir(self.folder or "."):
+            raise InputError(f"{self.folder or '.'} holds no {CONFIG_NAME}")
+        return read(path)
+
+    def document(self, name: str) -> Document | None:
+        """The document in a file beside the configuration; None if there is none that may be read.
+
+        `name` is a plain file name. A symbolic link that leads out of the repository is not followed: only the blob
+        store of the Hugging Face cache, where every file of a snapshot lives, counts as inside.
+        """
+        if self.folder is None or name != os.path.basename(name) or name in ("", ".", ".."):
+            return None
+        if name == self._config_name:
+            return self.config
+        path = os.path.join(self.folder, name)
+        if not os.path.isfile(path) or not self._inside(path):
+            return None
+        return read(path)
+
+    @cached_property
+    def listing(self) -> tuple[str, ...]:
+        """Names of the regular files beside the configuration, sorted; the first 10,000 of them."""
+        if self.folder is None:
+            return ()
+        names = []
+        try:
+            with os.scandir(self.folder or ".") as entries:
+                for entry in entries:
+                    if entry.is_file():
+                        names.append(entry.name)
+                    if len(names) >= MAX_LISTING:
+                        break
+        except OSError as error:
+            raise InputError(f"{self.folder or '.'} cannot be listed: {error.strerror or error}") from error
+        return tuple(sorted(names))
+
+    def _inside(self, path: str) -> bool:
+        folder = os.path.realpath(self.folder or ".")
+        target = os.path.realpath(path)
+        allowed = [folder]
+        parent, _ = os.path.split(folder)
+        if os.path.basename(parent) == "snapshots":
+            allowed.append(os.path.join(os.path.dirname(parent), "blobs"))
+        return any(target.startswith(root.rstrip(os.sep) + os.sep) for root in allowed)
