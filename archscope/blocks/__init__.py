@@ -1,0 +1,1 @@
+"""The vocabulary of structure: blocks that families compose."""

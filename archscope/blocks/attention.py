@@ -1,0 +1,151 @@
+"""Attention with query, key and value heads: MHA, GQA and MQA, causal or not, sliding or full, self or cross."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from archscope.blocks.base import Block, Flow, Port
+from archscope.blocks.leaves import Norm
+from archscope.blocks.size import Size
+
+Position = Literal["rope", "none", "learned", "alibi", "relative"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rope:
+    """Rotary position embedding, as one layer uses it.
+
+    Units: theta is the base; dim the rotated part of a head; original and maximum are positions.
+    """
+
+    rope_type: str = "default"
+    theta: float | None = None
+    factor: float | None = None
+    dim: int | None = None
+    original: int | None = None
+    maximum: int | None = None
+    sections: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attention(Block):
+    """Scaled dot-product attention over heads.
+
+    Shapes: queries (T, num_heads, head_dim), keys (T, num_kv_heads, head_dim), values (T, num_kv_heads, v_head_dim).
+    Parts carry the roles q, k, v, qkv, kv, o, q_norm, k_norm, sinks, bias (relative positions), gate.
+    `window` is the number of positions that a sliding layer sees, `chunk` the same for chunked attention; None is all.
+    `memory_width` is the width of what keys and values are made from in cross attention, None for self-attention.
+    """
+
+    component: ClassVar[str] = "attention"
+
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    v_head_dim: int
+    parts: tuple[Block, ...]
+    causal: bool = True
+    cache: bool = True
+    window: int | None = None
+    chunk: int | None = None
+    position: Position = "rope"
+    rope: Rope | None = None
+    scale: float | None = None
+    softcap: float | None = None
+    memory_width: int | None = None
+
+    def children(self) -> tuple[Block, ...]:
+        return self.parts
+
+    @property
+    def is_cross(self) -> bool:
+        """Whether keys and values come from another sequence."""
+        return self.memory_width is not None
+
+    @property
+    def sharing(self) -> str:
+        """How heads share keys and values: "multi-head", "grouped-query" or "multi-query"."""
+        if self.num_kv_heads == self.num_heads:
+            return "multi-head"
+        return "multi-query" if self.num_kv_heads == 1 else "grouped-query"
+
+    @property
+    def cache_width(self) -> int:
+        """Elements that one layer keeps per token."""
+        return self.num_kv_heads * (self.head_dim + self.v_head_dim) if self.cache else 0
+
+    @property
+    def in_width(self) -> int | None:
+        first = self.find("q") or self.find("qkv")
+        return first.in_width if first else None
+
+    @property
+    def out_width(self) -> int | None:
+        out = self.find("o")
+        return out.out_width if out else self.num_heads * self.v_head_dim
+
+    def flows(self) -> tuple[Flow, ...]:
+        """Projections, head norms, positions, cache, the product itself, and the way out."""
+        widths = {
+            "q": self.num_heads * self.head_dim,
+            "k": self.num_kv_heads * self.head_dim,
+            "v": self.num_kv_heads * self.v_head_dim,
+        }
+        flows: list[Flow] = []
+        ends: dict[str, Port] = {}
+        for fused, streams in (("qkv", "qkv"), ("kv", "kv"), ("q", "q"), ("k", "k"), ("v", "v")):
+            part = self.find(fused)
+            if part is None:
+                continue
+            source = Port("memory", self.memory_width) if self.is_cross and fused != "q" else Port("in")
+            flows.append(Flow(source, Port(fused, part.in_width)))
+            whole = sum(widths[s] for s in streams)
+            for stream in streams:
+                exact = part.out_width if len(streams) == 1 else _share(part.out_width, whole, widths[stream])
+                ends[stream] = Port(fused, exact)
+        flows += self._to_product(ends, widths)
+        gate = self.find("gate")
+        if gate is not None:
+            flows += [Flow(Port("in"), Port("gate", gate.in_width)), Flow(Port("gate"), Port("#attend"))]
+        out = self.find("o")
+        if out is not None:
+            flows.append(Flow(Port("#attend", self.num_heads * self.v_head_dim), Port("o", out.in_width)))
+            flows.append(Flow(Port("o", out.out_width), Port("out")))
+        else:
+            flows.append(Flow(Port("#attend", self.num_heads * self.v_head_dim), Port("out")))
+        return tuple(flows)
+
+    def _to_product(self, ends: dict[str, Port], widths: dict[str, int]) -> list[Flow]:
+        flows = []
+        for stream, source in ends.items():
+            at = source
+            norm = self.find(f"{stream}_norm")
+            if norm is not None:
+                flows.append(Flow(at, Port(norm.role)))
+                at = Port(norm.role, widths[stream])
+            if self.position == "rope" and stream in "qk":
+                flows.append(Flow(at, Port("#rope", widths[stream] if at.width else None)))
+                at = Port("#rope", widths[stream])
+            kind = "cache" if self.cache and stream in "kv" else "data"
+            flows.append(Flow(at, Port("#attend", widths[stream]), kind))
+        return flows
+
+
+def _share(width: int | None, whole: int, part: int) -> int | None:
+    """The part of a fused projection's width that one stream gets; off by as much as the whole is off."""
+    return None if width is None else part + (width - whole)
+
+
+def head_norms(kind: str, q_size: int, k_size: int | None = None, eps: float | None = None) -> tuple[Norm, Norm]:
+    """Norms on queries and keys before the product, under their usual names."""
+    rms = kind == "rms"
+    return (
+        Norm(name="q_norm", role="q_norm", size=q_size, kind="rms" if rms else "layer", eps=eps),
+        Norm(name="k_norm", role="k_norm", size=q_size if k_size is None else k_size, kind="rms" if rms else "layer", eps=eps),
+    )
+
+
+def head_sizes(num_heads: int, num_kv_heads: int, head_dim: int) -> tuple[Size, Size, Size]:
+    """The three numbers with their usual symbols."""
+    return Size(num_heads, "h_q"), Size(num_kv_heads, "h_kv"), Size(head_dim, "d_h")

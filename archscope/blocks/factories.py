@@ -1,0 +1,227 @@
+"""Blocks made from a config's canonical fields, with the literature's symbols in their shapes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from archscope.blocks.attention import Attention, Position, Rope, head_norms
+from archscope.blocks.base import Block
+from archscope.blocks.latent_attention import LatentAttention
+from archscope.blocks.leaves import NormKind, linear, rms_norm
+from archscope.blocks.mlp import Mlp, fused_gated_mlp, gated_mlp, plain_mlp
+from archscope.blocks.size import SYMBOLS, Size
+from archscope.config import Config
+
+QUERY_KEY_VALUE_OUT = ("q_proj", "k_proj", "v_proj", "o_proj")
+
+
+def size(c: Config, field: str) -> Size:
+    """The whole number in a field, with its symbol."""
+    return Size(getattr(c, field), SYMBOLS.get(field, field))
+
+
+def rope(c: Config, layer_type: str = "", *, dim: int | None = None) -> Rope | None:
+    """The rotary embedding that layers of this type use; None where the config has none.
+
+    `dim` is the rotated part of a head; by default head_dim x partial_rotary_factor is left to the caller.
+    """
+    by_type = c.rope
+    found = by_type.get(layer_type) or by_type.get("")
+    if found is None:
+        return None
+    parameters = found.parameters
+    sections = parameters.get("mrope_section")
+    return Rope(
+        rope_type=found.rope_type,
+        theta=found.rope_theta,
+        factor=found.factor,
+        dim=dim,
+        original=_whole(parameters.get("original_max_position_embeddings")),
+        maximum=_whole(c.get("max_position_embeddings")),
+        sections=tuple(sections) if isinstance(sections, list) and all(map(_is_whole, sections)) else (),
+    )
+
+
+def attention(
+    c: Config,
+    *,
+    name: str = "self_attn",
+    names: tuple[str, str, str, str] = QUERY_KEY_VALUE_OUT,
+    bias: bool = False,
+    out_bias: bool | None = None,
+    fused: str = "",
+    num_heads: int | None = None,
+    num_kv_heads: int | None = None,
+    head_dim: int | None = None,
+    v_head_dim: int | None = None,
+    hidden: int | None = None,
+    memory: int | None = None,
+    qk_norm: Literal["", "head", "full"] = "",
+    norm_kind: NormKind = "rms",
+    extras: tuple[Block, ...] = (),
+    causal: bool = True,
+    cache: bool = True,
+    layer_type: str = "",
+    window: int | None = None,
+    chunk: int | None = None,
+    position: Position = "rope",
+    scale: float | None = None,
+    softcap: float | None = None,
+    transposed: bool = False,
+    rotary: Rope | None = None,
+    fields: tuple[str, ...] = ("num_attention_heads", "num_key_value_heads", "head_dim", "hidden_size"),
+) -> Attention:
+    """Attention with separate or fused projections; sizes not given come from the canonical fields.
+
+    `names` are those of query, key, value and output; `fused` is the name of one matrix for the first three. `qk_norm`
+    puts norms on queries and keys, per head or over all heads.
+    """
+    d = size(c, "hidden_size") if hidden is None else hidden
+    heads = Size(c.num_attention_heads if num_heads is None else num_heads, "h_q")
+    kv = Size(_kv_heads(c, heads) if num_kv_heads is None else num_kv_heads, "h_kv")
+    width = Size(_head_dim(c, d, heads) if head_dim is None else head_dim, "d_h")
+    v_width = width if v_head_dim is None else Size(v_head_dim, "d_v")
+    source = d if memory is None else memory
+    q, k, v, o = names
+    if fused:
+        inputs: tuple[Block, ...] = (
+            linear(fused, d, (heads + 2 * kv) * width, bias, role="qkv", transposed=transposed, fields=fields),
+        )
+    else:
+        inputs = (
+            linear(q, d, heads * width, bias, role="q", transposed=transposed, fields=fields),
+            linear(k, source, kv * width, bias, role="k", transposed=transposed, fields=fields),
+            linear(v, source, kv * v_width, bias, role="v", transposed=transposed, fields=fields),
+        )
+    sizes = (width, width) if qk_norm == "head" else (heads * width, kv * width)
+    norms = head_norms(norm_kind, *sizes) if qk_norm else ()
+    last = bias if out_bias is None else out_bias
+    out = linear(o, heads * v_width, d, last, role="o", transposed=transposed, fields=fields)
+    return Attention(
+        name=name,
+        num_heads=heads,
+        num_kv_heads=kv,
+        head_dim=width,
+        v_head_dim=v_width,
+        parts=(*inputs, *norms, *extras, out),
+        causal=causal,
+        cache=cache,
+        window=window,
+        chunk=chunk,
+        position=position,
+        rope=(rotary or rope(c, layer_type)) if position == "rope" else None,
+        scale=scale,
+        softcap=softcap,
+        memory_width=memory,
+        fields=fields,
+    )
+
+
+def latent_attention(c: Config, *, name: str = "self_attn", bias: bool = False, window: int | None = None) -> LatentAttention:
+    """Multi-head latent attention from kv_lora_rank, q_lora_rank and the three head widths."""
+    d, heads = size(c, "hidden_size"), size(c, "num_attention_heads")
+    nope, rotary, value = (size(c, f) for f in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
+    rank = size(c, "kv_lora_rank")
+    q_rank = size(c, "q_lora_rank") if c.get("q_lora_rank") is not None else None
+    query = heads * (nope + rotary)
+    if q_rank is None:
+        queries: tuple[Block, ...] = (linear("q_proj", d, query, role="q"),)
+    else:
+        queries = (
+            linear("q_a_proj", d, q_rank, bias, role="q_a"),
+            rms_norm("q_a_layernorm", q_rank, role="q_a_norm"),
+            linear("q_b_proj", q_rank, query, role="q_b"),
+        )
+    return LatentAttention(
+        name=name,
+        num_heads=heads,
+        nope_dim=nope,
+        rope_dim=rotary,
+        v_head_dim=value,
+        kv_rank=rank,
+        q_rank=q_rank,
+        window=window,
+        rope=rope(c, dim=int(rotary)),
+        parts=(
+            *queries,
+            linear("kv_a_proj_with_mqa", d, rank + rotary, bias, role="kv_a"),
+            rms_norm("kv_a_layernorm", rank, role="kv_a_norm"),
+            linear("kv_b_proj", rank, heads * (nope + value), role="kv_b"),
+            linear("o_proj", heads * value, d, bias, role="o"),
+        ),
+        fields=(
+            "num_attention_heads",
+            "q_lora_rank",
+            "kv_lora_rank",
+            "qk_nope_head_dim",
+            "qk_rope_head_dim",
+            "v_head_dim",
+        ),
+    )
+
+
+def mlp(
+    c: Config,
+    *,
+    name: str = "mlp",
+    kind: Literal["gated", "fused", "plain"] = "gated",
+    names: tuple[str, ...] = (),
+    bias: bool = False,
+    hidden: int | None = None,
+    width: int | None = None,
+    activation: str | None = None,
+    transposed: bool = False,
+    role: str = "",
+    fields: tuple[str, ...] = ("intermediate_size", "hidden_size"),
+) -> Mlp:
+    """A feed-forward block of intermediate_size: gated (gate, up, down), fused (gate_up, down) or plain (up, down)."""
+    d = size(c, "hidden_size") if hidden is None else hidden
+    m = size(c, "intermediate_size") if width is None else width
+    act = _activation(c) if activation is None else activation
+    options: dict[str, Any] = {"name": name, "bias": bias, "role": role, "fields": fields}
+    if names:
+        options["names"] = names
+    if kind == "gated":
+        return gated_mlp(d, m, act, **options)
+    if kind == "fused":
+        return fused_gated_mlp(d, m, act, **options)
+    return plain_mlp(d, m, act, transposed=transposed, **options)
+
+
+def kinds(c: Config, *fields: str) -> tuple[Any, ...]:
+    """What tells the layers apart: the per-layer list in a field, or several zipped; one kind for all without any."""
+    count = c.num_hidden_layers
+    lists = [c.get(field) for field in fields]
+    found = [tuple(one) for one in lists if isinstance(one, list | tuple)]
+    if not found:
+        return ("",) * count
+    columns = [one[:count] + (one[-1:] if one else ("",)) * (count - len(one)) for one in found]
+    return columns[0] if len(columns) == 1 else tuple(zip(*columns, strict=True))
+
+
+
+
+def _kv_heads(c: Config, heads: int) -> int:
+    found = c.get("num_key_value_heads")
+    return heads if found is None else int(found)
+
+
+def _head_dim(c: Config, hidden: int, heads: int) -> int:
+    found = c.get("head_dim")
+    return hidden // heads if found is None else int(found)
+
+
+def _activation(c: Config) -> str:
+    for field in ("hidden_act", "hidden_activation", "activation_function"):
+        found = c.get(field)
+        if isinstance(found, str):
+            return found
+    return ""
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

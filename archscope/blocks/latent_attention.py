@@ -1,0 +1,84 @@
+"""Multi-head latent attention (MLA): keys and values are rebuilt from one small latent per token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from archscope.blocks.attention import Rope
+from archscope.blocks.base import Block, Flow, Port
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LatentAttention(Block):
+    """Attention whose cache is a latent of kv_rank values and one shared rotary key.
+
+    Shapes: queries (T, num_heads, nope_dim + rope_dim), values (T, num_heads, v_head_dim), latent (T, kv_rank + rope_dim).
+    Parts carry the roles q (or q_a, q_a_norm, q_b), kv_a, kv_a_norm, kv_b, o.
+    Source: DeepSeek-V2 (arXiv 2405.04434) section 2.1.
+    """
+
+    component: ClassVar[str] = "attention"
+
+    num_heads: int
+    nope_dim: int
+    rope_dim: int
+    v_head_dim: int
+    kv_rank: int
+    q_rank: int | None
+    parts: tuple[Block, ...]
+    causal: bool = True
+    window: int | None = None
+    rope: Rope | None = None
+
+    def children(self) -> tuple[Block, ...]:
+        return self.parts
+
+    @property
+    def cache_width(self) -> int:
+        """Elements that one layer keeps per token where the latent is cached."""
+        return self.kv_rank + self.rope_dim
+
+    @property
+    def expanded_cache_width(self) -> int:
+        """Elements that one layer keeps per token where whole keys and values are cached, as transformers does."""
+        return self.num_heads * (self.nope_dim + self.rope_dim + self.v_head_dim)
+
+    @property
+    def in_width(self) -> int | None:
+        first = self.find("kv_a")
+        return first.in_width if first else None
+
+    @property
+    def out_width(self) -> int | None:
+        out = self.find("o")
+        return out.out_width if out else None
+
+    def flows(self) -> tuple[Flow, ...]:
+        """The query path, the latent with its shared rotary key, the product, the way out."""
+        flows: list[Flow] = []
+        at = Port("in")
+        for role in ("q", "q_a", "q_a_norm", "q_b"):
+            part = self.find(role)
+            if part is not None:
+                flows.append(Flow(at, Port(role, part.in_width)))
+                at = Port(role, part.out_width)
+        query = self.num_heads * (self.nope_dim + self.rope_dim)
+        flows.append(Flow(at, Port("#rope", query)))
+        flows.append(Flow(Port("#rope", query), Port("#attend", query)))
+        kv_a, norm, kv_b, out = (self.find(role) for role in ("kv_a", "kv_a_norm", "kv_b", "o"))
+        if kv_a is not None and kv_b is not None:
+            latent = None if kv_a.out_width is None else kv_a.out_width - self.rope_dim
+            flows.append(Flow(Port("in"), Port("kv_a", kv_a.in_width)))
+            flows.append(Flow(Port("kv_a", self.rope_dim), Port("#rope"), "cache"))
+            at = Port("kv_a", latent)
+            if norm is not None:
+                flows.append(Flow(at, Port("kv_a_norm", norm.in_width)))
+                at = Port("kv_a_norm", norm.out_width)
+            flows.append(Flow(at, Port("kv_b", kv_b.in_width), "cache"))
+            expanded = self.num_heads * (self.nope_dim + self.v_head_dim)
+            flows.append(Flow(Port("kv_b", kv_b.out_width), Port("#attend", expanded)))
+        if out is not None:
+            flows.append(Flow(Port("#attend", self.num_heads * self.v_head_dim), Port("o", out.in_width)))
+            flows.append(Flow(Port("o", out.out_width), Port("out")))
+        return tuple(flows)

@@ -1,0 +1,136 @@
+"""Mixture of experts: a router, many small feed-forward blocks, and shared ones that always run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from archscope.blocks.base import Block, Flow, Port, Repeating, Weight
+from archscope.blocks.mlp import Mlp
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experts(Repeating, Block):
+    """Equal feed-forward blocks, of which a token uses a few.
+
+    Either saved one by one under numbers (`expert` carries the tensors) or stacked in tensors with a leading dimension of
+    `count` (`stacked` carries them). Units: count and active are experts, width is m_e.
+    """
+
+    component: ClassVar[str] = "experts"
+
+    count: int
+    active: int
+    hidden: int
+    width: int
+    gated: bool
+    activation: str
+    expert: Block | None = None
+    stacked: tuple[Weight, ...] = ()
+
+    def children(self) -> tuple[Block, ...]:
+        return self.stacked if self.expert is None else (self.expert,)
+
+    def indexed(self) -> Iterator[tuple[str, Block]]:
+        if self.expert is None:
+            for part in self.stacked:
+                yield "", part
+        else:
+            for index in range(self.count):
+                yield str(index), self.expert
+
+    def kinds(self) -> tuple[tuple[Block, int], ...]:
+        if self.expert is None:
+            return tuple((part, 1) for part in self.stacked)
+        return ((self.expert, self.count),)
+
+    @property
+    def in_width(self) -> int | None:
+        return self.hidden
+
+    @property
+    def out_width(self) -> int | None:
+        return self.hidden
+
+    def flows(self) -> tuple[Flow, ...]:
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Router(Block):
+    """Scores the experts for a token and picks some.
+
+    `groups` and `top_groups` limit the choice to the best groups of experts; `scoring` is the function over the scores.
+    """
+
+    component: ClassVar[str] = "routing"
+
+    num_experts: int
+    top_k: int
+    hidden: int
+    parts: tuple[Block, ...]
+    scoring: Literal["softmax", "sigmoid", "sqrtsoftplus", "none"] = "softmax"
+    normalised: bool = False
+    scale: float = 1.0
+    groups: int = 1
+    top_groups: int = 1
+    bias_corrected: bool = False
+
+    def children(self) -> tuple[Block, ...]:
+        return self.parts
+
+    @property
+    def in_width(self) -> int | None:
+        return self.hidden
+
+    @property
+    def out_width(self) -> int | None:
+        return None
+
+    def flows(self) -> tuple[Flow, ...]:
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Moe(Block):
+    """Routed experts, with shared ones beside them where `shared` is set.
+
+    The output is the weighted sum of the active experts plus the shared block (times its gate where there is one).
+    """
+
+    router: Router
+    experts: Experts
+    shared: Mlp | None = None
+    num_shared: int = 0
+    shared_gate: Block | None = None
+
+    def children(self) -> tuple[Block, ...]:
+        parts = (self.router, self.experts, self.shared, self.shared_gate)
+        return tuple(part for part in parts if part is not None)
+
+    @property
+    def in_width(self) -> int | None:
+        return self.experts.hidden
+
+    @property
+    def out_width(self) -> int | None:
+        return self.experts.hidden
+
+    def flows(self) -> tuple[Flow, ...]:
+        """Router to experts, shared beside them, one sum."""
+        router, experts = self.router.role or "router", self.experts.role or "experts"
+        flows = [
+            Flow(Port("in"), Port(router, self.router.in_width)),
+            Flow(Port(router), Port(experts)),
+            Flow(Port("in"), Port(experts, self.experts.hidden)),
+            Flow(Port(experts, self.experts.hidden), Port("#sum", self.experts.hidden)),
+        ]
+        if self.shared is not None:
+            flows.append(Flow(Port("in"), Port("shared", self.shared.in_width)))
+            flows.append(Flow(Port("shared", self.shared.out_width), Port("#sum", self.experts.hidden)))
+        if self.shared_gate is not None:
+            flows.append(Flow(Port("in"), Port("shared_gate", self.shared_gate.in_width)))
+            flows.append(Flow(Port("shared_gate"), Port("#sum")))
+        flows.append(Flow(Port("#sum", self.experts.hidden), Port("out")))
+        return tuple(flows)

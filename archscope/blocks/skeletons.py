@@ -1,0 +1,122 @@
+"""Whole models from their layers: the decoder skeleton, and the heads that a class puts on a tower."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from archscope.blocks.assembly import Architecture, Head, Layer, Sublayer, Tower, TowerRole, stack
+from archscope.blocks.base import Block, present
+from archscope.blocks.factories import kinds as kinds_of
+from archscope.blocks.factories import size
+from archscope.blocks.leaves import Linear, Norm, embedding, linear
+from archscope.blocks.size import Size
+from archscope.config import Config
+
+LayerBuilder = Callable[[Hashable], "tuple[Sublayer, ...] | Layer"]
+NO_HEADS: Mapping[str, tuple[Block, ...]] = MappingProxyType({})
+NO_PREFIXES: Mapping[str, str] = MappingProxyType({})
+
+
+def decoder(
+    c: Config,
+    layer: LayerBuilder,
+    *,
+    kinds: Sequence[Hashable] | None = None,
+    final_norm: Norm | None = None,
+    embed: str = "embed_tokens",
+    embed_scale: float | None = None,
+    layers: str = "layers",
+    before: Sequence[Block] = (),
+    after: Sequence[Block] = (),
+    tower: TowerRole = "text",
+    width: int | None = None,
+) -> Tower:
+    """Token embedding, numbered layers, final norm.
+
+    `kinds` tells layers apart (default: layer_types where the config has them); equal kinds are built once. `before` are
+    further blocks between embedding and layers (position tables with role "embedding" are summed with the tokens), `after`
+    those between the final norm and the head.
+    """
+    d = size(c, "hidden_size") if width is None else width
+    table = embedding(
+        embed, size(c, "vocab_size"), d, role="embedding", scale=embed_scale, fields=("vocab_size", "hidden_size")
+    )
+    layered = stack(layers, kinds_of(c, "layer_types") if kinds is None else kinds, layer, width=d)
+    parts = present(table, *before, layered, final_norm, *after)
+    return Tower(parts=parts, tower=tower, model_type=c.model_type, pointer=c.pointer, width=d)
+
+
+def with_head(
+    c: Config,
+    tower: Tower,
+    *,
+    prefix: str = "model",
+    lm_head: str = "lm_head",
+    bias: bool = False,
+    token_table: str = "embed_tokens",
+    heads: Mapping[str, tuple[Block, ...]] = NO_HEADS,
+    prefixes: Mapping[str, str] = NO_PREFIXES,
+    beside: Sequence[Block] = (),
+    extra: tuple[Block, ...] = (),
+) -> Architecture:
+    """The tower under the class that the config names.
+
+    The base class has the tower's names bare; others put them under `prefix` (`prefixes` has exceptions by task) and add
+    their head: `heads` by task where a class has its own, else the usual one. A head over the vocabulary shares the token
+    table where tie_word_embeddings is true. `beside` are parts of every class, named in full; `extra` are never built.
+    """
+    if c.task == "model":
+        return Architecture(parts=(tower, *beside), extra=extra)
+    at = prefixes.get(c.task, prefix)
+    table = f"{at}.{token_table}.weight" if at else f"{token_table}.weight"
+    tied: tuple[tuple[str, str], ...] = ()
+    if c.task in heads:
+        parts = heads[c.task]
+    elif c.task == "causal_lm":
+        head = vocabulary_head(c, tower.width, lm_head, bias=bias, tied_to=table if c.get("tie_word_embeddings") else "")
+        parts = (head,)
+    else:
+        parts = label_head(c, tower.width)
+    for part in parts:
+        tied += tied_names(part, "")
+    return Architecture(parts=(replace(tower, name=at), *beside, *parts), tied=tied, extra=extra)
+
+
+def vocabulary_head(c: Config, width: int, name: str = "lm_head", *, bias: bool = False, tied_to: str = "") -> Head:
+    """Hidden states to logits over the vocabulary; the matrix is the token table where `tied_to` names it."""
+    cap = c.get("final_logit_softcapping")
+    matrix: Linear = linear(
+        name,
+        width,
+        size(c, "vocab_size"),
+        bias,
+        role="logits",
+        tied_to=tied_to,
+        fields=("tie_word_embeddings", "vocab_size", "hidden_size"),
+    )
+    return Head(role="head", parts=(matrix,), task="causal_lm", softcap=cap if isinstance(cap, int | float) else None)
+
+
+def label_head(c: Config, width: int) -> tuple[Block, ...]:
+    """The usual head over labels or spans, by the task of the class; none for a task that has no usual head.
+
+    Source: transformers modeling_layers.py, GenericForSequenceClassification and its siblings.
+    """
+    labels = Size(c.get("num_labels", 2), "labels")
+    heads: dict[str, Linear] = {
+        "sequence_classification": linear("score", width, labels, role="logits"),
+        "token_classification": linear("score", width, labels, True, role="logits"),
+        "question_answering": linear("qa_outputs", width, 2, True, role="logits"),
+    }
+    found = heads.get(c.task)
+    return () if found is None else (Head(role="head", parts=(found,), task=c.task),)
+
+
+def tied_names(block: Block, prefix: str) -> tuple[tuple[str, str], ...]:
+    """Pairs (name that is not saved, name that is) of everything tied in a subtree."""
+    path = f"{prefix}.{block.name}" if prefix and block.name else prefix or block.name
+    if block.tied_to:
+        return ((f"{path}.weight", block.tied_to),)
+    return tuple(pair for part in block.children() for pair in tied_names(part, path))

@@ -1,0 +1,1 @@
+"""What a structure costs: pure functions from a structure to exact numbers."""

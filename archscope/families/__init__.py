@@ -1,0 +1,1 @@
+"""Families: one module a lineage, each a few builders over shared blocks."""

@@ -1,0 +1,76 @@
+"""Which builder makes which model type, found through an index so that only the module needed is imported."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from archscope.blocks.assembly import Architecture, Opaque, Tower, TowerRole
+from archscope.blocks.base import Block, Group
+from archscope.config import Config
+
+Builder = Callable[[Config], Architecture]
+
+_builders: dict[str, Builder] = {}
+
+
+def family(*model_types: str) -> Callable[[Builder], Builder]:
+    """Register a builder for model types that share one modeling class.
+
+    Raises: ValueError where a type has a builder already.
+    """
+
+    def register(builder: Builder) -> Builder:
+        for model_type in model_types:
+            if model_type in _builders:
+                raise ValueError(f"two builders for {model_type}: {_builders[model_type].__name__}, {builder.__name__}")
+            _builders[model_type] = builder
+        return builder
+
+    return register
+
+
+@cache
+def index() -> dict[str, str]:
+    """Model type to the module of archscope.families that builds it (generated: python -m archscope.dev.families)."""
+    text = (Path(__file__).parent / "index.json").read_text(encoding="utf-8")
+    found: dict[str, str] = json.loads(text)
+    return found
+
+
+def builder_of(model_type: str) -> Builder | None:
+    """The builder of a model type, None where there is none."""
+    if model_type not in _builders:
+        module = index().get(model_type)
+        if module is None:
+            return None
+        importlib.import_module(f"archscope.families.{module}")
+    return _builders.get(model_type)
+
+
+def registered() -> dict[str, Builder]:
+    """The builders of all modules imported so far."""
+    return dict(_builders)
+
+
+def build(c: Config) -> Architecture | None:
+    """The architecture that a config describes, None where its type has no builder."""
+    builder = builder_of(c.model_type)
+    return None if builder is None else builder(c)
+
+
+def tower(c: Config, name: str, role: TowerRole = "text") -> Block:
+    """The base model of a sub-config, mounted under a name as a tower with this role.
+
+    A type without a builder gives an Opaque part: the rest stays exact and says which part is not.
+    """
+    built = build(c.as_base())
+    if built is None:
+        return Opaque(name=name, model_type=c.model_type, reason=f"archscope has no builder for {c.model_type or 'it'}")
+    if len(built.parts) == 1 and isinstance(built.parts[0], Tower):
+        return replace(built.parts[0], name=name, tower=role)
+    return Group(name=name, role=role, parts=built.parts)

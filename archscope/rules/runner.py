@@ -1,0 +1,118 @@
+"""Runs the rules over what could be built, in an order that lets a rule wait for the ones it requires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any, get_args
+
+from archscope.blocks.base import Block
+from archscope.config import Config
+from archscope.diagnostics import Diagnostic, Severity
+from archscope.rules import all_rules
+from archscope.rules.base import Context, Finding, Rule
+from archscope.source import Document
+from archscope.structure import Structure
+
+INTERNAL_ERROR = "internal-error"
+
+
+def run(ctx: Context) -> tuple[Diagnostic, ...]:
+    """The diagnostics of every rule, unsorted; a rule that crashes becomes an internal-error, the others still run."""
+    spoke: set[str] = set()
+    out: list[Diagnostic] = []
+    for kind in _ordered():
+        if spoke.intersection(kind.requires):
+            continue
+        found = list(_guarded(kind, ctx))
+        if found:
+            spoke.add(kind.name)
+        out += found
+    return tuple(out)
+
+
+def target_of(kind: type[Rule[Any]]) -> type:
+    """The type parameter of a rule."""
+    for base in kind.__orig_bases__:  # type: ignore[attr-defined]
+        for argument in get_args(base):
+            if isinstance(argument, type):
+                return argument
+    raise TypeError(f"{kind.__name__} does not say what it looks at: class {kind.__name__}(Rule[Config])")
+
+
+def _guarded(kind: type[Rule[Any]], ctx: Context) -> Iterator[Diagnostic]:
+    try:
+        yield from _diagnostics(kind, ctx)
+    except RecursionError:
+        raise
+    except Exception as error:
+        message = f"rule {kind.name} failed on this file: {type(error).__name__}: {error}"
+        yield Diagnostic(
+            INTERNAL_ERROR, Severity.ERROR, message, ctx.document.place(()), help="please report this with the file"
+        )
+
+
+def _diagnostics(kind: type[Rule[Any]], ctx: Context) -> Iterator[Diagnostic]:
+    rule = kind()
+    seen = set()
+    for target, here in _targets(target_of(kind), ctx):
+        for finding in rule.check(target, here):
+            key = (finding.message, finding.primary.pointer)
+            if key not in seen:
+                seen.add(key)
+                yield _diagnostic(kind, finding)
+
+
+def _targets(target: type, ctx: Context) -> Iterator[tuple[Any, Context]]:
+    if target is Document:
+        yield ctx.document, ctx
+    elif target is Config:
+        for config in ctx.root.walk():
+            yield config, ctx if config is ctx.root else replace(ctx, config=config)
+    elif ctx.structure is None:
+        return
+    elif target is Structure:
+        yield ctx.structure, ctx
+    elif issubclass(target, Block):
+        for placed in ctx.structure.of_type(target):
+            yield placed.block, replace(ctx, config=ctx.root.at(placed.pointer), placed=placed)
+    else:
+        raise TypeError(f"no rule can look at {target.__name__}")
+
+
+def _diagnostic(kind: type[Rule[Any]], finding: Finding) -> Diagnostic:
+    return Diagnostic(
+        rule=kind.name,
+        severity=finding.severity or kind.severity,
+        message=finding.message,
+        place=finding.primary,
+        related=tuple(finding.related),
+        help=finding.help,
+        fixes=finding.fixes,
+    )
+
+
+@cache
+def _ordered() -> tuple[type[Rule[Any]], ...]:
+    """Every rule after those that it requires.
+
+    Raises: ValueError for a required rule that does not exist or a circle.
+    """
+    known = {kind.name: kind for kind in all_rules()}
+    done: dict[str, type[Rule[Any]]] = {}
+
+    def add(kind: type[Rule[Any]], waiting: tuple[str, ...]) -> None:
+        if kind.name in waiting:
+            raise ValueError(f"rules require each other in a circle: {' -> '.join((*waiting, kind.name))}")
+        if kind.name in done:
+            return
+        for name in kind.requires:
+            if name not in known:
+                raise ValueError(f"{kind.name} requires {name}, which is no rule")
+            add(known[name], (*waiting, kind.name))
+        done[kind.name] = kind
+
+    for kind in known.values():
+        add(kind, ())
+    return tuple(done.values())
