@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from json import dumps
-from json.decoder import scanstring  # the C scanner where there is one
+from json.decoder import scanstring  # type: ignore[attr-defined]  # in C where Python has it so
 from typing import Any, NamedTuple, Protocol
 
 from archscope.diagnostics import Edit, Fix, Severity

@@ -113,27 +113,27 @@ class _EnoughError(Exception):
 class _Frame:
     """An open object or array."""
 
-    __slots__ = ("comma", "key", "kind", "node", "slot", "value")
+    __slots__ = ("comma", "key", "kind", "node", "path", "slot", "value")
 
-    def __init__(self, kind: str, start: int, slot: int) -> None:
+    def __init__(self, kind: str, start: int, path: Path) -> None:
         self.kind = kind
         self.value: Any = {} if kind == "{" else []
         self.node = SpanNode(start, is_object=kind == "{")
-        self.slot = slot  # in the parent's node; -1 for a container that belongs to nothing
+        self.path = path
+        self.slot = 0  # in the parent's node
         self.key: tuple[str, int, int] | None = None
         self.comma = -1  # offset of a comma that nothing followed yet
 
-    def step(self) -> str | int:
-        """The step of a path from here to the member or item being read."""
+    def member(self) -> Path:
+        """The path of the member or item being read; the container's own before a key."""
         if self.kind == "[":
-            return len(self.value)
-        return self.key[0] if self.key else ""
+            return (*self.path, len(self.value))
+        return (*self.path, self.key[0]) if self.key else self.path
 
 
 class _Repeat(NamedTuple):
     """A key written twice in one object."""
 
-    owner: Path
     name: str
     first: Span
     second: Span
@@ -207,7 +207,7 @@ class _Parser:
 
     def path(self) -> Path:
         """The path of what is being read."""
-        return tuple(frame.step() for frame in self.stack)
+        return self.stack[-1].member() if self.stack else ()
 
     # Values
 
@@ -229,8 +229,7 @@ class _Parser:
                 first = frame.node.key_span(frame.node.slot(name) or 0)
                 assert first is not None
                 if len(self.repeats) < MAX_PROBLEMS:
-                    owner = self.path()[:-1]
-                    self.repeats.append(_Repeat(owner, name, first, Span(*key[1:]), frame.value[name], frame))
+                    self.repeats.append(_Repeat(name, first, Span(*key[1:]), frame.value[name], frame))
                 else:
                     self.counts["duplicate-key"] = self.counts.get("duplicate-key", 0) + 1
             slot = frame.node.add(start, end, key)
@@ -245,7 +244,7 @@ class _Parser:
             self.report("too-deep", Severity.ERROR, f"values are nested more than {MAX_DEPTH} levels deep",
                         Span(token.start, token.end))  # fmt: skip
             raise _EnoughError
-        frame = _Frame(token.kind, token.start, -1)
+        frame = _Frame(token.kind, token.start, self.path())
         parent = self.stack[-1] if self.stack else None
         frame.slot = self.put(frame.value, token.start, token.end)
         if parent is None:
@@ -278,7 +277,8 @@ class _Parser:
         if token.kind == "word":
             return self.read_word(token)
         if frame is None:
-            return self.read_no_value(token)
+            self.refuse_start(token)
+            return None
         if token.kind == "]" and frame.kind == "[":
             return self.close_after(frame, token)
         if token.kind in (",", "}") and frame.kind == "{":
@@ -299,7 +299,7 @@ class _Parser:
         self.put(token.value, token.start, token.end)
         return self.read_separator
 
-    def read_no_value(self, token: Token) -> None:
+    def refuse_start(self, token: Token) -> None:
         """A text that does not start with a value."""
         if token.kind == "end":
             self.fault("the file is empty", Span(0, 0), help="a config.json is one JSON object")
@@ -411,7 +411,7 @@ class _Parser:
         """State a repeated key, once both of its values are complete."""
         last = repeat.frame.value[repeat.name]
         same = type(last) is type(repeat.before) and last == repeat.before
-        path = pointer((*repeat.owner, repeat.name))
+        path = pointer((*repeat.frame.path, repeat.name))
         detail = "twice with the same value" if same else "twice with different values"
         self.counts["duplicate-key"] = self.counts.get("duplicate-key", 0) + 1
         self.problems.append(

@@ -1,0 +1,136 @@
+"""`archscope check`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import click
+
+from archscope.cli.exits import CLEAN, COULD_NOT_RUN, FINDINGS, INTERNAL_ERROR
+from archscope.cli.inputs import Input, find_inputs
+from archscope.cli.output import ColorChoice, color_option, complain, emit, output_option, report_crash, use_color
+from archscope.cli.selection import Selection, selection
+from archscope.diagnostics import Diagnostic, Severity
+from archscope.errors import InputError
+from archscope.report import Checked, Report, Writer
+from archscope.source import Document
+
+if TYPE_CHECKING:
+    from archscope.engine import Model
+
+_WRITERS = {"text": "text", "json": "as_json", "github": "github"}
+_LIMITS = ("error", "warning", "info", "never")
+
+
+class _Outcome(NamedTuple):
+    """What came of one file."""
+
+    file: Checked
+    diagnostics: tuple[Diagnostic, ...] = ()
+    documents: tuple[Document, ...] = ()
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.option("--format", "format_", type=click.Choice(list(_WRITERS)), default="text", show_default=True,
+              envvar="ARCHSCOPE_OUTPUT_FORMAT", show_envvar=True, help="How findings are written.")  # fmt: skip
+@output_option
+@click.option("--fail-on", type=click.Choice(_LIMITS), default="error", show_default=True,
+              help="The least severity that makes the exit status 1.")  # fmt: skip
+@click.option("--select", multiple=True, metavar="RULE,...", help="Report these rules only.")
+@click.option("--ignore", multiple=True, metavar="RULE,...",
+              help="Leave these rules out; RULE@/json/pointer does so at one place only.")  # fmt: skip
+@click.option(
+    "--tensor-parallel", type=click.IntRange(min=1), metavar="N", help="Check that the model splits over N ranks."
+)
+@click.option("--stdin-filename", metavar="NAME", help="What to call standard input (PATH is -).")
+@click.option("-q", "--quiet", is_flag=True, help="No summary: print findings only.")
+@color_option
+def command(
+    paths: tuple[str, ...],
+    format_: str,
+    output: str | None,
+    fail_on: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    tensor_parallel: int | None,
+    stdin_filename: str | None,
+    quiet: bool,
+    color: ColorChoice,
+) -> int:
+    """Check config.json files and say what does not fit, where, and what to write instead.
+
+    PATH is a file, a folder (every config.json below it), a glob in quotes, or - for standard input. Other kinds of JSON
+    files (adapters, diffusers, tokenizers) that a search finds are passed over.
+
+    \b
+    Examples:
+      archscope check config.json
+      archscope check models/ --fail-on warning
+      archscope check config.json --tensor-parallel 8
+      archscope check . --format github
+      archscope check config.json --ignore rope-theta-not-positive
+      git show HEAD:config.json | archscope check - --stdin-filename config.json
+    """
+    if not paths:
+        raise click.UsageError("no PATH given; name a config.json, a folder, a glob, or - for standard input",
+                               click.get_current_context())  # fmt: skip
+    chosen = selection(select, ignore)
+    found = find_inputs(paths, stdin_filename)
+    outcomes = [_checked(one, chosen, tensor_parallel) for one in found.inputs]
+    report = _report(outcomes)
+    write = cast(Writer, importlib.import_module(f"archscope.report.{_WRITERS[format_]}").write)
+    for error in (*found.errors, *(one.file.note for one in outcomes if one.file.status == "unreadable")):
+        complain(error)
+    read = tuple(one.path for one in found.inputs if one.path is not None)
+    if any(file.status != "unreadable" for file in report.files) or format_ == "json":
+        text = write(report, color=use_color(color, output), summary=not quiet)
+        if text or output is not None:
+            emit(text, output, inputs=read)
+    return _status(report, bool(found.errors), fail_on)
+
+
+def _checked(one: Input, chosen: Selection, tensor_parallel: int | None) -> _Outcome:
+    from archscope.engine import load
+
+    try:
+        model = load(one.repository())
+        if model.is_foreign and not one.named and not _is_broken(model):
+            return _Outcome(Checked(one.name, "foreign"))
+        diagnostics = tuple(filter(chosen.keeps, model.check(tensor_parallel)))
+        status = "foreign" if model.is_foreign and not _is_broken(model) else "checked"
+        fidelity = model.fidelity if model.structure is not None else None
+        documents = tuple(model.documents.values()) if diagnostics else ()
+        return _Outcome(Checked(one.name, status, fidelity), diagnostics, documents)
+    except InputError as error:
+        return _Outcome(Checked(one.name, "unreadable", note=str(error)))
+    except Exception as error:
+        # One file must not keep the others from being checked.
+        report_crash(error, one.name)
+        return _Outcome(Checked(one.name, "failed", note=f"{type(error).__name__}: {error}"))
+
+
+def _is_broken(model: Model) -> bool:
+    """Whether so little of the file could be read that its kind is anyone's guess."""
+    return model.document.value is None and bool(model.document.problems)
+
+
+def _report(outcomes: list[_Outcome]) -> Report:
+    diagnostics = sorted((one for outcome in outcomes for one in outcome.diagnostics), key=Diagnostic.sort_key)
+    documents = {document.name: document for outcome in outcomes for document in outcome.documents}
+    return Report(diagnostics, [outcome.file for outcome in outcomes], documents)
+
+
+def _status(report: Report, some_missing: bool, fail_on: str) -> int:
+    if any(file.status == "failed" for file in report.files):
+        return INTERNAL_ERROR
+    if any(diagnostic.rule == "internal-error" for diagnostic in report.diagnostics):
+        return INTERNAL_ERROR
+    if some_missing or any(file.status == "unreadable" for file in report.files):
+        return COULD_NOT_RUN
+    if fail_on != "never":
+        least = Severity(fail_on).rank
+        if any(diagnostic.severity.rank >= least for diagnostic in report.diagnostics):
+            return FINDINGS
+    return CLEAN

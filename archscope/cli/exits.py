@@ -1,0 +1,6 @@
+"""Exit statuses."""
+
+CLEAN = 0
+FINDINGS = 1
+COULD_NOT_RUN = 2
+INTERNAL_ERROR = 3
