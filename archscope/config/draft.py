@@ -1,0 +1,178 @@
+"""A config while it is being resolved: the only mutable thing of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from archscope.config.annotations import check_type, checker, coerce
+from archscope.config.formulas import FAILURES, ImplausibleSize, evaluate, names_in
+from archscope.config.origin import Origin, Problem, escape
+from archscope.config.schema import Field, Schema
+
+
+class Draft:
+    """Fields (`values`), keys that the class does not declare (`extras`), and what is known of each.
+
+    It is the scope that formulas are evaluated in.
+    """
+
+    __slots__ = ("extras", "found", "lets", "owner_type", "pointer", "pointers", "problems", "raw", "schema", "values")
+
+    def __init__(self, schema: Schema | None, raw: Mapping[str, Any], pointer: str, owner_type: str = "") -> None:
+        self.schema = schema
+        self.raw = raw
+        self.pointer = pointer
+        self.owner_type = owner_type
+        self.values: dict[str, Any] = {}
+        self.extras: dict[str, Any] = {}
+        self.lets: dict[str, Any] = {}
+        self.found: dict[str, Origin] = {}
+        self.problems: dict[str, Problem] = {}
+        # Keys that stand elsewhere in the file than in the object at `pointer`; "" for those that stand nowhere.
+        self.pointers: dict[str, str] = {}
+
+    # the scope of formulas
+
+    def canonical(self, name: str) -> str:
+        """The name under which the class stores a field."""
+        return self.schema.aliases.get(name, name) if self.schema is not None else name
+
+    def field(self, name: str) -> Any:
+        """The value of a field, under any of its names. Raises: AttributeError."""
+        try:
+            return self.values[self.canonical(name)]
+        except KeyError:
+            raise AttributeError(f"no field {name}") from None
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a field."""
+        return self.canonical(name) in self.values
+
+    def forget(self, name: str) -> None:
+        """Drop a key that the class reads and does not keep."""
+        self.extras.pop(name, None)
+
+    # filling
+
+    def pointer_of(self, key: str) -> str:
+        """Where a key of this object stands in the file, "" where it does not."""
+        if key in self.pointers:
+            return self.pointers[key]
+        return f"{self.pointer}/{escape(key)}" if key in self.raw else ""
+
+    def take(self, given: Mapping[str, Any]) -> None:
+        """Set the declared fields: from the given keys after a check, else from the defaults; keep the other keys."""
+        assert self.schema is not None
+        fields, values, extras = self.schema.fields, self.values, self.extras
+        values.update(self.schema.defaults)
+        for key, value in given.items():
+            field = fields.get(key)
+            if field is None:
+                extras[key] = value
+            elif checker(field.annotation)(value) and _in_range(field, value):
+                values[key] = value
+            else:
+                values[key] = self.stand_in(field, value, key)
+
+    def stand_in(self, field: Field, value: Any, key: str) -> Any:
+        """A usable value for one that does not fit, and the note of why."""
+        reason = check_type(field.annotation, value)
+        checked = field.checked and key == field.name
+        if reason is None:
+            kind, reason = "range", _range_reason(field, value)
+        else:
+            kind = "null" if value is None else "type"
+        if kind != "type" or field.checked or key != field.name:
+            self.note(field.name, Problem(kind, reason, value, self.pointer_of(key), checked))  # type: ignore[arg-type]
+        if kind == "range":
+            return value
+        fits, better = coerce(field.annotation, value)
+        if fits:
+            return better
+        return value if not field.checked and value is not None else field.default
+
+    def note(self, name: str, problem: Problem) -> None:
+        """Record the first problem of a field."""
+        self.problems.setdefault(name, problem)
+
+    # steps
+
+    def assign(self, name: str, value: Any, formula: str, fields: tuple[str, ...] | None = None) -> None:
+        """Set a field to a derived value. A value that is what it was keeps its origin."""
+        owner, name = self._owner(name)
+        name = owner.canonical(name)
+        old = owner.values.get(name, owner)
+        if old is not owner and type(old) is type(value) and (old is value or old == value):
+            return
+        owner.values[name] = value
+        owner.found[name] = Origin("derived", source=formula, fields=names_in(formula) if fields is None else fields)
+
+    def _owner(self, name: str) -> tuple[Draft, str]:
+        owner: Any = self
+        *path, last = name.split(".")
+        for part in path:
+            owner = owner.field(part)
+            if not isinstance(owner, Draft):
+                raise AttributeError(f"{part} is no config")
+        return owner, last
+
+    def run(self, kind: str, name: str, when: str, formula: str) -> None:
+        """One step that is a formula; what cannot be evaluated is noted and leaves the field as it was."""
+        try:
+            if when and not evaluate(when, self):
+                return
+            if kind == "drop":
+                self.forget(name)
+                return
+            value = evaluate(formula, self)
+            if kind == "let":
+                self.lets[name] = value
+            elif kind == "key":
+                self.extras[name] = value
+                self.pointers.setdefault(name, "")
+            else:
+                self.assign(name, value, formula)
+        except ImplausibleSize as error:
+            self.note(name, Problem("size", f"implausible size: {error}"))
+        except FAILURES as error:
+            if kind == "let":
+                self.lets[name] = None
+            self.note(name, Problem("derived", f"cannot be derived: {_why(error)}"))
+
+    def sub_drafts(self) -> Iterator[tuple[str, Draft]]:
+        """The sub-configs, by name."""
+        return ((name, value) for name, value in self.values.items() if isinstance(value, Draft))
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, ZeroDivisionError):
+        return "division by zero"
+    text = " ".join(str(error).split())[:120]
+    return text or type(error).__name__
+
+
+def _in_range(field: Field, value: Any) -> bool:
+    low, high, above, below = field.minimum, field.maximum, field.exclusive_minimum, field.exclusive_maximum
+    if low is None and high is None and above is None and below is None:
+        return True
+    if type(value) not in (int, float):
+        return True
+    return (
+        (low is None or value >= low)
+        and (high is None or value <= high)
+        and (above is None or value > above)
+        and (below is None or value < below)
+    )
+
+
+def _range_reason(field: Field, value: Any) -> str:
+    bounds = (
+        ("at least", field.minimum),
+        ("above", field.exclusive_minimum),
+        ("at most", field.maximum),
+        ("below", field.exclusive_maximum),
+    )
+    wanted = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+    shown = f"{value:d}" if isinstance(value, int) and abs(value) < 10**20 else f"{value:g}" if isinstance(value, float) else "a huge number"
+    return f"must be {wanted}, got {shown}"

@@ -1,0 +1,457 @@
+"""Evaluates the formulas of the snapshot ("hidden_size // num_attention_heads") over the values of one config.
+
+A formula is a Python expression of a small kind, kept in schemas/ or in `procedures`; it is parsed and walked here, never
+given to `eval`. The values it meets come from a file that may say anything, so every list has a bounded length and a
+formula that cannot be evaluated raises one of `FAILURES`.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+MAX_LENGTH = 100_000
+FAILURES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+class ImplausibleSize(ValueError):
+    """A list longer than any model has layers."""
+
+
+class Scope(Protocol):
+    """What a formula can read: fields, keys of the file, and values set aside by earlier steps."""
+
+    lets: dict[str, Any]
+    extras: dict[str, Any]
+
+    def field(self, name: str) -> Any:
+        """The value of a field; raises AttributeError where there is none."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a field."""
+        ...
+
+    def forget(self, name: str) -> None:
+        """Drop a key of the file that a formula has read."""
+        ...
+
+
+Locals = Mapping[str, Any]
+Compiled = Callable[[Scope, Locals], Any]
+_NOTHING: Locals = {}
+
+
+def evaluate(formula: str, scope: Scope) -> Any:
+    """The value of a formula. Raises: one of FAILURES."""
+    return compiled(formula)(scope, _NOTHING)
+
+
+@functools.lru_cache(maxsize=4096)
+def compiled(formula: str) -> Compiled:
+    """The formula as a closure. Raises: SyntaxError or KeyError for one that is no formula (a fault of the snapshot)."""
+    return _compile(ast.parse(formula, mode="eval").body, frozenset())
+
+
+@functools.lru_cache(maxsize=4096)
+def names_in(formula: str) -> tuple[str, ...]:
+    """The fields that a formula speaks of, in the order of their first mention."""
+    tree = ast.parse(formula, mode="eval").body
+    bound = {n.id for node in ast.walk(tree) if isinstance(node, ast.comprehension) for n in ast.walk(node.target)
+             if isinstance(n, ast.Name)}  # fmt: skip
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id not in bound and id(node) not in called:
+            found[node.id] = None
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("key", "pop", "field", "given", "has"):
+            found[ast.literal_eval(node.args[0])] = None
+    return tuple(n for n in found if not n.startswith("let_"))
+
+
+def _bounded(size: Any) -> int:
+    if not isinstance(size, int):
+        raise TypeError(f"{type(size).__name__} where a count is due")
+    if size > MAX_LENGTH:
+        raise ImplausibleSize(f"a list of {size} entries" if size < 10**30 else "a list of more than 10^30 entries")
+    return size
+
+
+# Functions of the notation
+
+
+def _range(*bounds: Any) -> range:
+    for bound in bounds:
+        _bounded(bound)
+    result = range(*bounds)
+    _bounded(len(result))
+    return result
+
+
+def _isinstance(value: Any, *words: str) -> bool:
+    return any(_KINDS[word](value) for word in words)
+
+
+_KINDS: Mapping[str, Callable[[Any], bool]] = {
+    "list": lambda v: isinstance(v, list),
+    "tuple": lambda v: isinstance(v, tuple),
+    "Iterable": lambda v: isinstance(v, list | tuple | dict | str),
+    "dict": lambda v: isinstance(v, dict),
+    "str": lambda v: isinstance(v, str),
+    "int": lambda v: isinstance(v, int),
+    "float": lambda v: isinstance(v, float),
+    "bool": lambda v: isinstance(v, bool),
+    "PreTrainedConfig": lambda v: hasattr(v, "extras"),
+}
+
+
+def _attribute(owner: Any, name: str, *default: Any) -> Any:
+    if hasattr(owner, "extras"):
+        return owner.field(name) if not default or owner.has(name) else default[0]
+    if default:
+        return default[0]
+    raise AttributeError(name)
+
+
+def _sum(values: Any, start: Any = 0) -> Any:
+    return functools.reduce(_add, values, start)
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    **{f.__name__: f for f in (len, float, bool, min, max, round, abs, sorted, dict, any, all)},
+    "int": lambda *a: int(*a) if not isinstance(a[0], str) or len(a[0]) < 100 else int("x"),
+    "str": lambda v: str(v) if not isinstance(v, int) else f"{v:d}" if abs(v) < 10**100 else "",
+    "list": list,
+    "tuple": list,
+    "set": lambda v: list(dict.fromkeys(v)),
+    "sum": _sum,
+    "range": _range,
+    "enumerate": lambda v, start=0: [[i, e] for i, e in enumerate(v, start)],
+    "zip": lambda *v: [list(e) for e in zip(*v, strict=False)],
+    "reversed": lambda v: list(reversed(v)),
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "log2": math.log2,
+    "sqrt": math.sqrt,
+    "prod": math.prod,
+    "isinstance": _isinstance,
+    "attribute": _attribute,
+    "has_attribute": lambda owner, name: owner.has(name) if hasattr(owner, "extras") else False,
+}
+_METHODS: Mapping[type, frozenset[str]] = {
+    dict: frozenset({"get", "items", "keys", "values", "copy"}),
+    str: frozenset({"lower", "upper", "strip", "split", "startswith", "endswith", "count"}),
+    list: frozenset({"index", "count", "copy"}),
+}
+
+
+def _add(a: Any, b: Any) -> Any:
+    if isinstance(a, list | str) and isinstance(b, list | str):
+        _bounded(len(a) + len(b))
+    return operator.add(a, b)
+
+
+def _multiply(a: Any, b: Any) -> Any:
+    for many, times in ((a, b), (b, a)):
+        if isinstance(many, list | str):
+            _bounded(_bounded(times) * len(many))
+            return many * times
+    return operator.mul(a, b)
+
+
+def _power(a: Any, b: Any) -> Any:
+    if isinstance(a, int) and isinstance(b, int) and (abs(b) > 128 or abs(a) > 10**9):
+        raise OverflowError("a power out of any use")
+    return operator.pow(a, b)
+
+
+_BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Add: _add,
+    ast.Sub: operator.sub,
+    ast.Mult: _multiply,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+    ast.BitOr: operator.or_,
+}
+_COMPARE: Mapping[type, Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+_UNARY: Mapping[type, Callable[[Any], Any]] = {ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos}
+
+
+# Compilation: one small closure a node
+
+
+def _compile(node: ast.expr, bound: frozenset[str]) -> Compiled:
+    return _NODES[type(node)](node, bound)
+
+
+def _constant(node: ast.Constant, bound: frozenset[str]) -> Compiled:
+    value = node.value
+    return lambda scope, local: value
+
+
+def _name(node: ast.Name, bound: frozenset[str]) -> Compiled:
+    name = node.id
+    if name in bound:
+        return lambda scope, local: local[name]
+    if name.startswith("let_"):
+        return lambda scope, local: scope.lets[name]
+    return lambda scope, local: scope.field(name)
+
+
+def _attribute_node(node: ast.Attribute, bound: frozenset[str]) -> Compiled:
+    owner, name = _compile(node.value, bound), node.attr
+    return lambda scope, local: _attribute(owner(scope, local), name)
+
+
+def _binary(node: ast.BinOp, bound: frozenset[str]) -> Compiled:
+    left, right, apply = _compile(node.left, bound), _compile(node.right, bound), _BINARY[type(node.op)]
+    return lambda scope, local: apply(left(scope, local), right(scope, local))
+
+
+def _unary(node: ast.UnaryOp, bound: frozenset[str]) -> Compiled:
+    operand, apply = _compile(node.operand, bound), _UNARY[type(node.op)]
+    return lambda scope, local: apply(operand(scope, local))
+
+
+def _boolean(node: ast.BoolOp, bound: frozenset[str]) -> Compiled:
+    parts = [_compile(v, bound) for v in node.values]
+    stop_at = isinstance(node.op, ast.Or)
+
+    def run(scope: Scope, local: Locals) -> Any:
+        for part in parts:
+            value = part(scope, local)
+            if bool(value) is stop_at:
+                return value
+        return value
+
+    return run
+
+
+def _comparison(node: ast.Compare, bound: frozenset[str]) -> Compiled:
+    first = _compile(node.left, bound)
+    rest = [(_COMPARE[type(op)], _compile(c, bound)) for op, c in zip(node.ops, node.comparators, strict=True)]
+
+    def run(scope: Scope, local: Locals) -> bool:
+        left = first(scope, local)
+        for apply, part in rest:
+            right = part(scope, local)
+            if not apply(left, right):
+                return False
+            left = right
+        return True
+
+    return run
+
+
+def _choice(node: ast.IfExp, bound: frozenset[str]) -> Compiled:
+    test, yes, no = (_compile(n, bound) for n in (node.test, node.body, node.orelse))
+    return lambda scope, local: yes(scope, local) if test(scope, local) else no(scope, local)
+
+
+def _sequence(node: ast.List | ast.Tuple, bound: frozenset[str]) -> Compiled:
+    parts = [(isinstance(e, ast.Starred), _compile(e.value if isinstance(e, ast.Starred) else e, bound)) for e in node.elts]
+
+    def run(scope: Scope, local: Locals) -> list[Any]:
+        result: list[Any] = []
+        for spread, part in parts:
+            value = part(scope, local)
+            if spread:
+                result.extend(value)
+            else:
+                result.append(value)
+        _bounded(len(result))
+        return result
+
+    return run
+
+
+def _mapping(node: ast.Dict, bound: frozenset[str]) -> Compiled:
+    parts = [(None if k is None else _compile(k, bound), _compile(v, bound)) for k, v in
+             zip(node.keys, node.values, strict=True)]  # fmt: skip
+
+    def run(scope: Scope, local: Locals) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        for key, part in parts:
+            if key is None:
+                result.update(part(scope, local))
+            else:
+                result[key(scope, local)] = part(scope, local)
+        return result
+
+    return run
+
+
+def _subscript(node: ast.Subscript, bound: frozenset[str]) -> Compiled:
+    owner = _compile(node.value, bound)
+    if isinstance(node.slice, ast.Slice):
+        nothing: Compiled = lambda scope, local: None  # noqa: E731
+        low, high, step = (nothing if p is None else _compile(p, bound) for p in
+                           (node.slice.lower, node.slice.upper, node.slice.step))  # fmt: skip
+        return lambda scope, local: owner(scope, local)[slice(low(scope, local), high(scope, local), step(scope, local))]
+    index = _compile(node.slice, bound)
+    return lambda scope, local: owner(scope, local)[index(scope, local)]
+
+
+def _text(node: ast.JoinedStr, bound: frozenset[str]) -> Compiled:
+    parts = [_compile(v.value if isinstance(v, ast.FormattedValue) else v, bound) for v in node.values]
+    return lambda scope, local: "".join(str(part(scope, local)) for part in parts)
+
+
+def _loops(generators: list[ast.comprehension], bound: frozenset[str], body: Callable[[frozenset[str]], Any]) -> Any:
+    """The rows of local names that nested `for ... if ...` clauses run through, and the body compiled for them."""
+    first, *rest = generators
+    source = _compile(first.iter, bound)
+    names = [n.id for n in (first.target.elts if isinstance(first.target, ast.Tuple) else [first.target])]  # type: ignore[attr-defined]
+    inner_bound = bound | set(names)
+    tests = [_compile(i, inner_bound) for i in first.ifs]
+    inner, compiled_body = _loops(rest, inner_bound, body) if rest else (None, body(inner_bound))
+
+    def rows(scope: Scope, local: Locals) -> Any:
+        for value in source(scope, local):
+            row = {**local, **(dict(zip(names, value, strict=True)) if len(names) > 1 else {names[0]: value})}
+            if all(test(scope, row) for test in tests):
+                if inner is None:
+                    yield row
+                else:
+                    yield from inner(scope, row)
+
+    return rows, compiled_body
+
+
+def _comprehension(node: ast.ListComp, bound: frozenset[str]) -> Compiled:
+    rows, element = _loops(node.generators, bound, lambda inner: _compile(node.elt, inner))
+
+    def run(scope: Scope, local: Locals) -> list[Any]:
+        result: list[Any] = []
+        for row in rows(scope, local):
+            result.append(element(scope, row))
+            if len(result) > MAX_LENGTH:
+                raise ImplausibleSize(f"a list of more than {MAX_LENGTH} entries")
+        return result
+
+    return run
+
+
+def _dict_comprehension(node: ast.DictComp, bound: frozenset[str]) -> Compiled:
+    rows, pair = _loops(node.generators, bound, lambda inner: (_compile(node.key, inner), _compile(node.value, inner)))
+    return lambda scope, local: {pair[0](scope, row): pair[1](scope, row) for row in rows(scope, local)}
+
+
+def _call(node: ast.Call, bound: frozenset[str]) -> Compiled:
+    if isinstance(node.func, ast.Attribute):
+        return _method(node, node.func, bound)
+    assert isinstance(node.func, ast.Name)
+    name = node.func.id
+    if name in _READERS:
+        return _READERS[name](node, bound)
+    function = _FUNCTIONS[name]
+    arguments = [_compile(a, bound) for a in node.args]
+    keywords = {k.arg or "": _compile(k.value, bound) for k in node.keywords}
+    if keywords:
+        return lambda scope, local: function(
+            *[a(scope, local) for a in arguments], **{k: v(scope, local) for k, v in keywords.items()}
+        )
+    return lambda scope, local: function(*[a(scope, local) for a in arguments])
+
+
+def _method(node: ast.Call, function: ast.Attribute, bound: frozenset[str]) -> Compiled:
+    owner, name = _compile(function.value, bound), function.attr
+    arguments = [_compile(a, bound) for a in node.args]
+
+    def run(scope: Scope, local: Locals) -> Any:
+        value = owner(scope, local)
+        if name not in _METHODS.get(type(value), ()):
+            raise AttributeError(f"{type(value).__name__} has no {name}")
+        return getattr(value, name)(*[a(scope, local) for a in arguments])
+
+    return run
+
+
+def _default(node: ast.Call, bound: frozenset[str]) -> tuple[str, Compiled | None]:
+    return ast.literal_eval(node.args[0]), _compile(node.args[1], bound) if len(node.args) > 1 else None
+
+
+def _key(node: ast.Call, bound: frozenset[str]) -> Compiled:
+    name, default = _default(node, bound)
+
+    def run(scope: Scope, local: Locals) -> Any:
+        if name in scope.extras:
+            return scope.extras[name]
+        return default(scope, local) if default else None
+
+    return run
+
+
+def _pop(node: ast.Call, bound: frozenset[str]) -> Compiled:
+    name, read = _default(node, bound)[0], _key(node, bound)
+
+    def run(scope: Scope, local: Locals) -> Any:
+        value = read(scope, local)
+        scope.forget(name)
+        return value
+
+    return run
+
+
+def _field(node: ast.Call, bound: frozenset[str]) -> Compiled:
+    name, default = _default(node, bound)
+
+    def run(scope: Scope, local: Locals) -> Any:
+        return scope.field(name) if default is None or scope.has(name) else default(scope, local)
+
+    return run
+
+
+def _given(node: ast.Call, bound: frozenset[str]) -> Compiled:
+    name = _default(node, bound)[0]
+    return lambda scope, local: name in scope.extras
+
+
+def _has(node: ast.Call, bound: frozenset[str]) -> Compiled:
+    name = _default(node, bound)[0]
+    return lambda scope, local: scope.has(name)
+
+
+_READERS: Mapping[str, Callable[[ast.Call, frozenset[str]], Compiled]] = {
+    "key": _key,
+    "pop": _pop,
+    "field": _field,
+    "given": _given,
+    "has": _has,
+}
+_NODES: Mapping[type, Callable[[Any, frozenset[str]], Compiled]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute_node,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _boolean,
+    ast.Compare: _comparison,
+    ast.IfExp: _choice,
+    ast.List: _sequence,
+    ast.Tuple: _sequence,
+    ast.Dict: _mapping,
+    ast.Subscript: _subscript,
+    ast.JoinedStr: _text,
+    ast.ListComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _dict_comprehension,
+    ast.Call: _call,
+}
