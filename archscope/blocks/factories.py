@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from archscope.blocks.attention import Attention, Position, Rope, head_norms
-from archscope.blocks.base import Block
+from archscope.blocks.base import Block, Weight
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.blocks.leaves import NormKind, linear, rms_norm
 from archscope.blocks.mlp import Mlp, fused_gated_mlp, gated_mlp, plain_mlp
+from archscope.blocks.moe import Experts, Moe, Router
 from archscope.blocks.size import SYMBOLS, Size
 from archscope.config import Config
 
@@ -186,6 +187,76 @@ def mlp(
     if kind == "fused":
         return fused_gated_mlp(d, m, act, **options)
     return plain_mlp(d, m, act, transposed=transposed, **options)
+
+
+def moe(
+    c: Config,
+    *,
+    name: str = "mlp",
+    num_experts: int,
+    top_k: int,
+    width: int,
+    hidden: int | None = None,
+    router: str = "gate",
+    router_bias: bool = False,
+    correction: Block | None = None,
+    experts: str = "experts",
+    names: tuple[str, str, str] = ("gate_proj", "up_proj", "down_proj"),
+    stacked: tuple[Weight, ...] = (),
+    activation: str | None = None,
+    scoring: Literal["softmax", "sigmoid", "sqrtsoftplus", "none"] = "softmax",
+    normalised: bool = False,
+    scale: float = 1.0,
+    groups: int = 1,
+    top_groups: int = 1,
+    shared: Mlp | None = None,
+    num_shared: int = 0,
+    shared_gate: Block | None = None,
+    fields: tuple[str, ...] = ("num_experts", "num_experts_per_tok", "moe_intermediate_size"),
+) -> Moe:
+    """Gated experts behind a linear router: saved one by one under `names`, or in the `stacked` tensors.
+
+    `correction` is a saved bias on the scores that only steers the choice. `shared` is a block that every token passes.
+    """
+    d = size(c, "hidden_size") if hidden is None else hidden
+    e, m = Size(num_experts, "E"), Size(width, "m_e")
+    act = _activation(c) if activation is None else activation
+    scores = linear("", d, e, router_bias, role="scores")
+    return Moe(
+        name=name,
+        fields=fields,
+        router=Router(
+            name=router,
+            role="router",
+            num_experts=e,
+            top_k=top_k,
+            hidden=d,
+            parts=(scores,) if correction is None else (scores, correction),
+            scoring=scoring,
+            normalised=normalised,
+            scale=scale,
+            groups=groups,
+            top_groups=top_groups,
+            bias_corrected=correction is not None,
+            fields=fields,
+        ),
+        experts=Experts(
+            name=experts,
+            role="experts",
+            count=e,
+            active=top_k,
+            hidden=d,
+            width=m,
+            gated=True,
+            activation=act,
+            expert=None if stacked else gated_mlp(d, m, act, name="", names=names),
+            stacked=stacked,
+            fields=fields,
+        ),
+        shared=shared,
+        num_shared=num_shared,
+        shared_gate=shared_gate,
+    )
 
 
 def kinds(c: Config, *fields: str) -> tuple[Any, ...]:

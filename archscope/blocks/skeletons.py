@@ -16,6 +16,8 @@ from archscope.config import Config
 
 LayerBuilder = Callable[[Hashable], "tuple[Sublayer, ...] | Layer"]
 NO_HEADS: Mapping[str, tuple[Block, ...]] = MappingProxyType({})
+GENERATIVE_TASKS = ("causal_lm", "image_text_to_text", "multimodal_lm", "seq_to_seq_causal_lm", "speech_seq_2_seq")
+LABEL_TASKS = ("sequence_classification", "token_classification", "question_answering")
 NO_PREFIXES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -70,6 +72,7 @@ def with_head(
     if c.task == "model":
         return Architecture(parts=(tower, *beside), extra=extra)
     at = prefixes.get(c.task, prefix)
+    known = c.task in heads or c.task == "causal_lm" or c.task in LABEL_TASKS
     table = f"{at}.{token_table}.weight" if at else f"{token_table}.weight"
     tied: tuple[tuple[str, str], ...] = ()
     if c.task in heads:
@@ -81,7 +84,32 @@ def with_head(
         parts = label_head(c, tower.width)
     for part in parts:
         tied += tied_names(part, "")
-    return Architecture(parts=(replace(tower, name=at), *beside, *parts), tied=tied, extra=extra)
+    partial = "" if known else f"the head of {c.model_class or 'this class'} is not known"
+    return Architecture(parts=(replace(tower, name=at), *beside, *parts), tied=tied, extra=extra, partial=partial)
+
+
+def composite(
+    c: Config,
+    text: Block,
+    *beside: Block,
+    text_config: Config,
+    lm_head: str,
+    token_table: str,
+    extra: tuple[Block, ...] = (),
+) -> Architecture:
+    """A text tower with towers and projectors beside it, all named in full, and a head over the vocabulary.
+
+    The base class has no head. The head shares `token_table` where tie_word_embeddings is true.
+    """
+    if c.task == "model":
+        return Architecture(parts=(*beside, text), extra=extra)
+    if c.task not in GENERATIVE_TASKS:
+        reason = f"the head of {c.model_class or 'this class'} is not known"
+        return Architecture(parts=(*beside, text), extra=extra, partial=reason)
+    width = text.width if isinstance(text, Tower) else text_config.hidden_size
+    tied_to = f"{token_table}.weight" if c.get("tie_word_embeddings") else ""
+    head = vocabulary_head(text_config, width, lm_head, tied_to=tied_to)
+    return Architecture(parts=(*beside, text, head), tied=tied_names(head, ""), extra=extra)
 
 
 def vocabulary_head(c: Config, width: int, name: str = "lm_head", *, bias: bool = False, tied_to: str = "") -> Head:
@@ -97,6 +125,11 @@ def vocabulary_head(c: Config, width: int, name: str = "lm_head", *, bias: bool 
         fields=("tie_word_embeddings", "vocab_size", "hidden_size"),
     )
     return Head(role="head", parts=(matrix,), task="causal_lm", softcap=cap if isinstance(cap, int | float) else None)
+
+
+def head(task: str, *parts: Block) -> Head:
+    """A head of its own for a task."""
+    return Head(role="head", parts=parts, task=task)
 
 
 def label_head(c: Config, width: int) -> tuple[Block, ...]:

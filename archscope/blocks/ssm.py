@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from archscope.blocks.base import Block, Flow, Port
+from archscope.blocks.base import Block, Flow, Port, weight
+from archscope.blocks.leaves import conv, linear, rms_norm
+from archscope.blocks.size import Size
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,3 +68,53 @@ class StateMixer(Block):
                 at = Port(role, part.out_width)
         flows.append(Flow(at, Port("out")))
         return tuple(flows)
+
+
+def mamba2_mixer(
+    name: str,
+    hidden: int,
+    *,
+    inner: int,
+    num_heads: int,
+    head_dim: int,
+    state_size: int,
+    num_groups: int,
+    kernel: int,
+    bias: bool,
+    conv_bias: bool,
+    gated_norm: bool = True,
+    fields: tuple[str, ...] = (),
+) -> StateMixer:
+    """Mamba-2: one input projection for gate z, convolved x, B and C, and step dt; a scan per head.
+
+    Shapes: in_proj (2·inner + 2·groups·state + heads, d), conv1d (inner + 2·groups·state, 1, kernel), state per layer
+    heads x head_dim x state_size.
+    Source: Mamba-2 (arXiv 2405.21060); transformers models/mamba2/modeling_mamba2.py (Mamba2Mixer).
+    """
+    i, h, n = Size(inner, "d_inner"), Size(num_heads, "h"), Size(state_size, "n")
+    channels = i + 2 * Size(num_groups, "g") * n
+    norm = (rms_norm("norm", i, role="norm"),) if gated_norm else ()
+    return StateMixer(
+        name=name,
+        mechanism="Mamba-2",
+        inner=i,
+        state_elements=num_heads * head_dim * state_size,
+        conv_elements=channels * kernel,
+        conv_kernel=kernel,
+        num_heads=h,
+        head_dim=head_dim,
+        state_size=n,
+        num_groups=num_groups,
+        split=(("z", inner), ("xBC", int(channels)), ("dt", num_heads)),
+        heads_width=num_heads * head_dim,
+        parts=(
+            linear("in_proj", hidden, i + channels + h, bias, role="in_proj"),
+            conv("conv1d", channels, channels, kernel, groups=channels, bias=conv_bias, role="conv"),
+            weight("dt_bias", h),
+            weight("A_log", h),
+            weight("D", h),
+            *norm,
+            linear("out_proj", i, hidden, bias, role="out_proj"),
+        ),
+        fields=fields,
+    )

@@ -1,0 +1,91 @@
+"""The Gemma lineage: norms before and after each sublayer, local and global layers, and a vision tower."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Literal
+
+from archscope.blocks.assembly import Architecture, Projector, sandwich_norm
+from archscope.blocks.base import weight
+from archscope.blocks.factories import attention, mlp, size
+from archscope.blocks.leaves import rms_norm
+from archscope.blocks.skeletons import composite, decoder, with_head
+from archscope.config import Config
+from archscope.families.registry import family, tower
+
+
+@family("gemma2")
+def gemma2(c: Config) -> Architecture:
+    """Four norms a layer, GeGLU, every second layer sliding, soft caps on scores and logits.
+
+    Source: transformers, models/gemma2/modeling_gemma2.py.
+    """
+    return _sandwich(c, "", "")
+
+
+@family("gemma3_text")
+def gemma3_text(c: Config) -> Architecture:
+    """Gemma 2's layer with norms on queries and keys, and another rotary base in sliding layers.
+
+    Source: transformers, models/gemma3/modeling_gemma3.py (Gemma3DecoderLayer).
+    """
+    return _sandwich(c, "head", "layer")
+
+
+@family("gemma3")
+def gemma3(c: Config) -> Architecture:
+    """Gemma 3's decoder with a vision tower, whose patches are pooled and projected into the text.
+
+    Source: transformers, models/gemma3/modeling_gemma3.py (Gemma3MultiModalProjector); names as its conversion saves them.
+    """
+    text, vision = c.sub("text_config"), c.sub("vision_config")
+    d, d_v = size(text, "hidden_size"), vision.hidden_size
+    projector = Projector(
+        name="multi_modal_projector",
+        parts=(
+            rms_norm("mm_soft_emb_norm", d_v),
+            weight("mm_input_projection_weight", d_v, d),
+        ),
+        source_width=d_v,
+        target_width=d,
+        note=f"pooled to {c.mm_tokens_per_image} tokens",
+    )
+    return composite(
+        c,
+        tower(text, "language_model.model"),
+        tower(vision, "vision_tower", "vision"),
+        projector,
+        text_config=text,
+        lm_head="language_model.lm_head",
+        token_table="language_model.model.embed_tokens",
+    )
+
+
+def _sandwich(c: Config, qk_norm: Literal["", "head"], rope_by: Literal["", "layer"]) -> Architecture:
+    d = size(c, "hidden_size")
+    base = decoder(
+        c,
+        lambda kind: sandwich_norm(
+            (
+                rms_norm("input_layernorm", d),
+                attention(
+                    c,
+                    bias=c.attention_bias,
+                    qk_norm=qk_norm,
+                    layer_type=str(kind) if rope_by else "",
+                    window=c.sliding_window if kind == "sliding_attention" else None,
+                    scale=c.query_pre_attn_scalar**-0.5,
+                    softcap=c.attn_logit_softcapping,
+                ),
+                rms_norm("post_attention_layernorm", d),
+            ),
+            (
+                rms_norm("pre_feedforward_layernorm", d),
+                mlp(c, activation=c.hidden_activation),
+                rms_norm("post_feedforward_layernorm", d),
+            ),
+        ),
+        final_norm=rms_norm("norm", d),
+        embed_scale=sqrt(d),
+    )
+    return with_head(c, base)
