@@ -29,7 +29,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         first = args[0]
-        if first in _COMMANDS or first.startswith("-") and first != "-":
+        if first in _COMMANDS or (first.startswith("-") and first != "-"):
             return super().resolve_command(ctx, args)
         if first == "-" or os.path.lexists(first):
             return super().resolve_command(ctx, ["check", *args])

@@ -13,7 +13,7 @@ from archscope.cli.output import ColorChoice, color_option, complain, emit, outp
 from archscope.cli.selection import Selection, selection
 from archscope.diagnostics import Diagnostic, Severity
 from archscope.errors import InputError
-from archscope.report import Checked, Report, Writer
+from archscope.report import Checked, Report, Status, Writer
 from archscope.source import Document
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def command(
 ) -> int:
     """Check config.json files and say what does not fit, where, and what to write instead.
 
-    PATH is a file, a folder (every config.json below it), a glob in quotes, or - for standard input. Other kinds of JSON
-    files (adapters, diffusers, tokenizers) that a search finds are passed over.
+    PATH is a file, a folder (every config.json below it), a glob in quotes, or - for standard input. Files of other
+    kinds (adapters, diffusers, tokenizers) that a search finds are passed over.
 
     \b
     Examples:
@@ -99,7 +99,7 @@ def _checked(one: Input, chosen: Selection, tensor_parallel: int | None) -> _Out
         if model.is_foreign and not one.named and not _is_broken(model):
             return _Outcome(Checked(one.name, "foreign"))
         diagnostics = tuple(filter(chosen.keeps, model.check(tensor_parallel)))
-        status = "foreign" if model.is_foreign and not _is_broken(model) else "checked"
+        status: Status = "foreign" if model.is_foreign and not _is_broken(model) else "checked"
         fidelity = model.fidelity if model.structure is not None else None
         documents = tuple(model.documents.values()) if diagnostics else ()
         return _Outcome(Checked(one.name, status, fidelity), diagnostics, documents)

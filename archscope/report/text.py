@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from archscope.diagnostics import Diagnostic, Place, Severity
-from archscope.report import Report, counted
+from archscope.report import Checked, Report, counted
 from archscope.report.escape import cell, visible, width
-from archscope.source import Document
 
 MAX_WIDTH = 100  # columns of a source line that are shown
 _BEFORE = 40  # columns kept before the caret when a line is cut
@@ -35,30 +35,27 @@ def _painter(color: bool) -> _Paint:
 
 def _block(diagnostic: Diagnostic, report: Report, paint: _Paint) -> Iterator[str]:
     place = diagnostic.place
-    mark = _COLORS[diagnostic.severity]
-    kind = paint(f"{diagnostic.severity}[{visible(diagnostic.rule)}]", fg=mark, bold=True)
+    kind = paint(f"{diagnostic.severity}[{visible(diagnostic.rule)}]", fg=_COLORS[diagnostic.severity], bold=True)
     yield f"{paint(_where(place), bold=True)}: {kind} {visible(diagnostic.message)}"
-    places = (place, *diagnostic.related)
-    gutter = max(len(str(shown.line or "")) for shown in places)
+    gutter = max(len(str(shown.line or "")) for shown in (place, *diagnostic.related))
     rail = " " * gutter + " " + paint("|", fg="blue")
+    bullet = " " * gutter + " " + paint("=", fg="blue")
+    frames = [_frame(place, report, gutter, paint, _COLORS[diagnostic.severity], "^")]
+    frames += [_frame(other, report, gutter, paint, "blue", "-") for other in diagnostic.related]
     file = place.file
-    framed = False
-    for number, shown in enumerate(places):
-        frame = list(_frame(shown, report.documents.get(shown.file), gutter, rail, paint, mark if not number else "blue",
-                            "^" if not number else "-"))  # fmt: skip
-        if shown.file != file and number:
+    for shown, frame in zip((place, *diagnostic.related), frames, strict=True):
+        if frame and shown.file != file:
             yield " " * gutter + paint("-->", fg="blue") + " " + _where(shown)
-        elif frame:
+        if frame:
             yield rail
-        if not frame and number:
-            yield f"{' ' * gutter} {paint('=', fg='blue')} {_where(shown)}: {visible(shown.note)}"
-        yield from frame
-        framed = framed or bool(frame)
-        file = shown.file
+            yield from frame
+            file = shown.file
+        elif shown is not place:
+            yield f"{bullet} {_where(shown)}: {visible(shown.note)}"
     if diagnostic.help:
-        if framed:
+        if any(frames):
             yield rail
-        yield f"{' ' * gutter} {paint('=', fg='blue')} {paint('help', bold=True)}: {visible(diagnostic.help)}"
+        yield f"{bullet} {paint('help', bold=True)}: {visible(diagnostic.help)}"
 
 
 def _where(place: Place) -> str:
@@ -68,37 +65,31 @@ def _where(place: Place) -> str:
     return f"{name}:{place.line}:{place.column}"
 
 
-def _frame(
-    place: Place, document: Document | None, gutter: int, rail: str, paint: _Paint, mark: str, underline: str
-) -> Iterator[str]:
+def _frame(place: Place, report: Report, gutter: int, paint: _Paint, color: str, underline: str) -> tuple[str, ...]:
     """A source line and the caret line below it; nothing for a place without text."""
+    document = report.documents.get(place.file)
     if place.line is None or place.column is None or document is None or document.text is None:
-        return
+        return ()
     line = document.text.line(place.line)
     start = min(place.column - 1, len(line))
-    if place.end_line == place.line and place.end_column is not None:
-        end = min(place.end_column - 1, len(line))
-    else:
-        end = len(line)
-    shown, offset, length = _window(line, start, max(end, start))
+    # What goes on below is underlined to the end of its first line.
+    on_one_line = place.end_line in (None, place.line)
+    end = min((place.end_column or place.column) - 1, len(line)) if on_one_line else len(line)
+    shown, offset, length = _window(line, start, end)
     note = f" {visible(place.note)}" if place.note else ""
-    yield f"{paint(str(place.line).rjust(gutter), fg='blue')} {paint('|', fg='blue')} {shown}".rstrip()
-    yield f"{rail} {' ' * offset}{paint(underline * length + note, fg=mark)}"
+    bar = paint("|", fg="blue")
+    return (
+        f"{paint(str(place.line).rjust(gutter), fg='blue')} {bar} {shown}".rstrip(),
+        f"{' ' * gutter} {bar} {' ' * offset}{paint(underline * length + note, fg=color)}",
+    )
 
 
 def _window(line: str, start: int, end: int) -> tuple[str, int, int]:
     """The part of a line around a span that fits: its text, the columns before the span and the span's own columns."""
-    first = start
-    room = _BEFORE
-    while first > 0 and room > 0:
-        first -= 1
-        room -= width(cell(line[first]))
-    if first <= 3 or width("".join(map(cell, line[: MAX_WIDTH + 1]))) <= MAX_WIDTH and len(line) <= MAX_WIDTH:
-        first = 0
-    before = "".join(map(cell, line[first:start]))
-    lead = "..." if first else ""
-    taken = width(lead + before)
-    shown = [lead + before]
+    first = _first_shown(line, start)
+    before = ("..." if first else "") + "".join(map(cell, line[first:start]))
+    shown = [before]
+    taken = width(before)
     columns = 0
     for index in range(start, len(line)):
         char = cell(line[index])
@@ -109,21 +100,37 @@ def _window(line: str, start: int, end: int) -> tuple[str, int, int]:
         taken += width(char)
         if index < end:
             columns += width(char)
-    return "".join(shown), width(lead + before), max(columns, 1)
+    return "".join(shown), width(before), max(columns, 1)
+
+
+def _first_shown(line: str, start: int) -> int:
+    """The first character to show: that of the line, unless the line is too long and the span far from its start."""
+    if len(line) <= MAX_WIDTH and width("".join(map(cell, line))) <= MAX_WIDTH:
+        return 0
+    first, room = start, _BEFORE
+    while first > 0 and room > 0:
+        first -= 1
+        room -= width(cell(line[first]))
+    return first if first > len("...") else 0
 
 
 def _footer(report: Report, paint: _Paint) -> str:
     checked = [file for file in report.files if file.status in ("checked", "failed")]
     passed_over = sum(file.status == "foreign" for file in report.files)
-    extra = f", {counted(passed_over, 'other file')} passed over" if passed_over else ""
+    scope = f"in {counted(len(checked), 'file')}{_fidelity(checked)}"
+    if passed_over:
+        scope += f", {counted(passed_over, 'other file')} passed over"
     total = len(report.diagnostics)
-    scope = counted(len(checked), "file")
     if not total:
-        return paint(f"no findings in {scope}{extra}", fg="green" if checked else None)
-    counts = ", ".join(
-        f"{counted(report.count(severity), word)}"
-        for severity, word in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"))
-    )
-    return paint(
-        f"{counted(total, 'finding')}: {counts}, {report.count(Severity.INFO)} info in {scope}{extra}", bold=True
-    )
+        return paint(f"no findings {scope}", fg="green" if checked else None)
+    errors, warnings, infos = (report.count(severity) for severity in Severity)
+    counts = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}, {infos:,} info"
+    return paint(f"{counted(total, 'finding')}: {counts} {scope}", bold=True)
+
+
+def _fidelity(checked: list[Checked]) -> str:
+    """How the structures behind the findings are known, such as `(structure: 4 exact, 1 inferred)`."""
+    counts = Counter(file.fidelity or "not built" for file in checked)
+    if len(checked) == 1:
+        return f" (structure {next(iter(counts))})"
+    return f" (structure: {', '.join(f'{counts[word]:,} {word}' for word in sorted(counts))})" if counts else ""
