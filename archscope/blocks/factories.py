@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Final, Literal
 
 from archscope.blocks.attention import Attention, Position, Rope, head_norms
-from archscope.blocks.base import Block, Weight
+from archscope.blocks.base import Block, Weight, weight
 from archscope.blocks.latent_attention import LatentAttention
-from archscope.blocks.leaves import NormKind, linear, rms_norm
+from archscope.blocks.leaves import Norm, NormKind, linear, rms_norm
 from archscope.blocks.mlp import Mlp, fused_gated_mlp, gated_mlp, plain_mlp
 from archscope.blocks.moe import Experts, Moe, Router
 from archscope.blocks.size import SYMBOLS, Size
 from archscope.config import Config
 
 QUERY_KEY_VALUE_OUT = ("q_proj", "k_proj", "v_proj", "o_proj")
+EPSILONS: Final = (
+    "rms_norm_eps",
+    "layer_norm_eps",
+    "layer_norm_epsilon",
+    "layernorm_epsilon",
+    "norm_epsilon",
+    "norm_eps",
+)
+"""The fields that hold the epsilon of a norm, in the order of the search."""
 
 
 def size(c: Config, field: str) -> Size:
@@ -21,15 +31,23 @@ def size(c: Config, field: str) -> Size:
     return Size(getattr(c, field), SYMBOLS.get(field, field))
 
 
-def rope(c: Config, layer_type: str = "", *, dim: int | None = None) -> Rope | None:
+def head_size(c: Config) -> Size:
+    """The width of one head: head_dim where the config has it, else hidden_size // num_attention_heads."""
+    heads = c.num_attention_heads
+    return Size(_head_dim(c, c.hidden_size, heads), "d_h")
+
+
+def rope(c: Config, layer_type: str = "", *, dim: int | None = None, width: int | None = None) -> Rope | None:
     """The rotary embedding that layers of this type use; None where the config has none.
 
-    `dim` is the rotated part of a head; by default head_dim x partial_rotary_factor is left to the caller.
+    `dim` is the rotated part of a head; where only the head's `width` is given, partial_rotary_factor of it.
     """
     by_type = c.rope
     found = by_type.get(layer_type) or by_type.get("")
     if found is None:
         return None
+    if dim is None and width is not None:
+        dim = int(width * (1.0 if found.partial_rotary_factor is None else found.partial_rotary_factor))
     parameters = found.parameters
     sections = parameters.get("mrope_section")
     return Rope(
@@ -110,7 +128,7 @@ def attention(
         window=window,
         chunk=chunk,
         position=position,
-        rope=(rotary or rope(c, layer_type)) if position == "rope" else None,
+        rope=(rotary or rope(c, layer_type, width=int(width))) if position == "rope" else None,
         scale=scale,
         softcap=softcap,
         memory_width=memory,
@@ -189,6 +207,21 @@ def mlp(
     return plain_mlp(d, m, act, transposed=transposed, **options)
 
 
+def named_norm(
+    c: Config, kind: NormKind = "rms", *, bias: bool = True, size_of: int | None = None
+) -> Callable[[str], Norm]:
+    """A maker of norms over the hidden size (or `size_of`), by name; the epsilon is the config's."""
+    d = size(c, "hidden_size") if size_of is None else size_of
+    eps = next((found for field in EPSILONS if isinstance(found := c.get(field), int | float)), None)
+    return lambda name: Norm(name=name, size=d, kind=kind, bias=bias and kind != "rms", eps=eps)
+
+
+def stacked_experts(num_experts: int, hidden: int, width: int) -> tuple[Weight, ...]:
+    """The experts' matrices in two tensors, gate and up in one: (E, 2 m_e, d) and (E, d, m_e)."""
+    e, m = Size(num_experts, "E"), Size(width, "m_e")
+    return (weight("gate_up_proj", e, 2 * m, hidden), weight("down_proj", e, hidden, m))
+
+
 def moe(
     c: Config,
     *,
@@ -198,10 +231,12 @@ def moe(
     width: int,
     hidden: int | None = None,
     router: str = "gate",
+    scores: str = "",
     router_bias: bool = False,
     correction: Block | None = None,
     experts: str = "experts",
-    names: tuple[str, str, str] = ("gate_proj", "up_proj", "down_proj"),
+    names: tuple[str, ...] = ("gate_proj", "up_proj", "down_proj"),
+    gated: bool = True,
     stacked: tuple[Weight, ...] = (),
     activation: str | None = None,
     scoring: Literal["softmax", "sigmoid", "sqrtsoftplus", "none"] = "softmax",
@@ -214,14 +249,22 @@ def moe(
     shared_gate: Block | None = None,
     fields: tuple[str, ...] = ("num_experts", "num_experts_per_tok", "moe_intermediate_size"),
 ) -> Moe:
-    """Gated experts behind a linear router: saved one by one under `names`, or in the `stacked` tensors.
+    """Experts behind a linear router: saved one by one under `names`, or in the `stacked` tensors.
 
-    `correction` is a saved bias on the scores that only steers the choice. `shared` is a block that every token passes.
+    `scores` names the router's matrix below the router; `names` are those of gate, up and down, or of up and down where
+    the experts are not `gated`. `correction` is a saved bias on the scores that only steers the choice. `shared` is a block
+    that every token passes.
     """
     d = size(c, "hidden_size") if hidden is None else hidden
     e, m = Size(num_experts, "E"), Size(width, "m_e")
     act = _activation(c) if activation is None else activation
-    scores = linear("", d, e, router_bias, role="scores")
+    matrix = linear(scores, d, e, router_bias, role="scores")
+    gate, up, down = names if gated else ("", *names)
+    expert = (
+        gated_mlp(d, m, act, name="", names=(gate, up, down))
+        if gated
+        else plain_mlp(d, m, act, name="", names=(up, down), bias=False)
+    )
     return Moe(
         name=name,
         fields=fields,
@@ -231,7 +274,7 @@ def moe(
             num_experts=e,
             top_k=top_k,
             hidden=d,
-            parts=(scores,) if correction is None else (scores, correction),
+            parts=(matrix,) if correction is None else (matrix, correction),
             scoring=scoring,
             normalised=normalised,
             scale=scale,
@@ -247,9 +290,9 @@ def moe(
             active=top_k,
             hidden=d,
             width=m,
-            gated=True,
+            gated=gated,
             activation=act,
-            expert=None if stacked else gated_mlp(d, m, act, name="", names=names),
+            expert=None if stacked else expert,
             stacked=stacked,
             fields=fields,
         ),

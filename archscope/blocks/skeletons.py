@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
-from archscope.blocks.assembly import Architecture, Head, Layer, Sublayer, Tower, TowerRole, stack
+from archscope.blocks.assembly import Architecture, Head, Layer, Sublayer, Tower, TowerRole, pre_norm, stack
 from archscope.blocks.base import Block, present
 from archscope.blocks.factories import kinds as kinds_of
-from archscope.blocks.factories import size
+from archscope.blocks.factories import named_norm, size
 from archscope.blocks.leaves import Linear, Norm, embedding, linear
 from archscope.blocks.size import Size
 from archscope.config import Config
@@ -50,6 +51,28 @@ def decoder(
     return Tower(parts=parts, tower=tower, model_type=c.model_type, pointer=c.pointer, width=d)
 
 
+def pre_norm_decoder(
+    c: Config,
+    mixer: Callable[[Any], Block],
+    feed_forward: Callable[[Any], Block],
+    *,
+    norm: Callable[[str], Norm] | None = None,
+    norms: tuple[str, str] = ("input_layernorm", "post_attention_layernorm"),
+    final: str = "norm",
+    **options: Any,
+) -> Tower:
+    """Layers of x + mixer(norm(x)), then x + feed_forward(norm(x)); both makers get the kind of the layer.
+
+    `norm` makes a norm of a name (RMSNorm by default); `final` names the last one; the options are those of `decoder`.
+    """
+    made = named_norm(c) if norm is None else norm
+
+    def layer(kind: Hashable) -> tuple[Sublayer, ...]:
+        return pre_norm((made(norms[0]), mixer(kind)), (made(norms[1]), feed_forward(kind)))
+
+    return decoder(c, layer, final_norm=made(final), **options)
+
+
 def with_head(
     c: Config,
     tower: Tower,
@@ -72,12 +95,13 @@ def with_head(
     if c.task == "model":
         return Architecture(parts=(tower, *beside), extra=extra)
     at = prefixes.get(c.task, prefix)
-    known = c.task in heads or c.task == "causal_lm" or c.task in LABEL_TASKS
+    generates = c.task in GENERATIVE_TASKS
+    known = c.task in heads or generates or c.task in LABEL_TASKS
     table = f"{at}.{token_table}.weight" if at else f"{token_table}.weight"
     tied: tuple[tuple[str, str], ...] = ()
     if c.task in heads:
         parts = heads[c.task]
-    elif c.task == "causal_lm":
+    elif generates:
         head = vocabulary_head(c, tower.width, lm_head, bias=bias, tied_to=table if c.get("tie_word_embeddings") else "")
         parts = (head,)
     else:
