@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from archscope.blocks.assembly import Architecture, Head, Layer, Sublayer, Tower, TowerRole, pre_norm, stack
+from archscope.blocks.assembly import Architecture, Branch, Head, Layer, Sublayer, Tower, TowerRole, stack
 from archscope.blocks.base import Block, present
 from archscope.blocks.factories import kinds as kinds_of
 from archscope.blocks.factories import named_norm, size
@@ -59,16 +59,22 @@ def pre_norm_decoder(
     norm: Callable[[str], Norm] | None = None,
     norms: tuple[str, str] = ("input_layernorm", "post_attention_layernorm"),
     final: str = "norm",
+    scale: float | None = None,
     **options: Any,
 ) -> Tower:
     """Layers of x + mixer(norm(x)), then x + feed_forward(norm(x)); both makers get the kind of the layer.
 
-    `norm` makes a norm of a name (RMSNorm by default); `final` names the last one; the options are those of `decoder`.
+    `norm` makes a norm of a name (RMSNorm by default); `final` names the last one; `scale` multiplies what is added to the
+    residual stream; the options are those of `decoder`.
     """
     made = named_norm(c) if norm is None else norm
 
     def layer(kind: Hashable) -> tuple[Sublayer, ...]:
-        return pre_norm((made(norms[0]), mixer(kind)), (made(norms[1]), feed_forward(kind)))
+        bodies = (mixer(kind), feed_forward(kind))
+        return tuple(
+            Sublayer(branches=(Branch(pre=made(name), body=body, scale=scale),))
+            for name, body in zip(norms, bodies, strict=True)
+        )
 
     return decoder(c, layer, final_norm=made(final), **options)
 
@@ -85,25 +91,28 @@ def with_head(
     prefixes: Mapping[str, str] = NO_PREFIXES,
     beside: Sequence[Block] = (),
     extra: tuple[Block, ...] = (),
+    tie: bool = True,
 ) -> Architecture:
     """The tower under the class that the config names.
 
     The base class has the tower's names bare; others put them under `prefix` (`prefixes` has exceptions by task) and add
-    their head: `heads` by task where a class has its own, else the usual one. A head over the vocabulary shares the token
-    table where tie_word_embeddings is true. `beside` are parts of every class, named in full; `extra` are never built.
+    their head: `heads` by class name or task where a class has its own, else the usual one. A head over the vocabulary
+    shares the token table where tie_word_embeddings is true, unless the class never ties them (`tie` is False). `beside`
+    are parts of every class, named in full; `extra` are never built.
     """
     if c.task == "model":
         return Architecture(parts=(tower, *beside), extra=extra)
     at = prefixes.get(c.task, prefix)
     generates = c.task in GENERATIVE_TASKS
-    known = c.task in heads or generates or c.task in LABEL_TASKS
+    own = heads.get(c.model_class, heads.get(c.task))
+    known = own is not None or generates or c.task in LABEL_TASKS
     table = f"{at}.{token_table}.weight" if at else f"{token_table}.weight"
     tied: tuple[tuple[str, str], ...] = ()
-    if c.task in heads:
-        parts = heads[c.task]
+    if own is not None:
+        parts = own
     elif generates:
-        head = vocabulary_head(c, tower.width, lm_head, bias=bias, tied_to=table if c.get("tie_word_embeddings") else "")
-        parts = (head,)
+        tied_to = table if tie and c.get("tie_word_embeddings") else ""
+        parts = (vocabulary_head(c, tower.width, lm_head, bias=bias, tied_to=tied_to),)
     else:
         parts = label_head(c, tower.width)
     for part in parts:
@@ -136,13 +145,21 @@ def composite(
     return Architecture(parts=(*beside, text, head), tied=tied_names(head, ""), extra=extra)
 
 
-def vocabulary_head(c: Config, width: int, name: str = "lm_head", *, bias: bool = False, tied_to: str = "") -> Head:
+def vocabulary_head(
+    c: Config,
+    width: int,
+    name: str = "lm_head",
+    *,
+    bias: bool = False,
+    tied_to: str = "",
+    vocabulary: int | None = None,
+) -> Head:
     """Hidden states to logits over the vocabulary; the matrix is the token table where `tied_to` names it."""
     cap = c.get("final_logit_softcapping")
     matrix: Linear = linear(
         name,
         width,
-        size(c, "vocab_size"),
+        size(c, "vocab_size") if vocabulary is None else vocabulary,
         bias,
         role="logits",
         tied_to=tied_to,
@@ -164,7 +181,9 @@ def label_head(c: Config, width: int) -> tuple[Block, ...]:
     labels = Size(c.get("num_labels", 2), "labels")
     heads: dict[str, Linear] = {
         "sequence_classification": linear("score", width, labels, role="logits"),
-        "token_classification": linear("score", width, labels, True, role="logits"),
+        "token_classification": linear(
+            "score", width, labels, c.get("token_classification_bias", True), role="logits"
+        ),
         "question_answering": linear("qa_outputs", width, 2, True, role="logits"),
     }
     found = heads.get(c.task)
