@@ -14,11 +14,12 @@ TowerRole = Literal["text", "encoder", "decoder", "vision", "audio", "other"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Branch:
-    """One body with the norms that are its own: post(body(pre(x)))."""
+    """One body with the norms that are its own: scale * post(body(pre(x)))."""
 
     body: Block
     pre: Block | None = None
     post: Block | None = None
+    scale: float | None = None
 
     def blocks(self) -> tuple[Block, ...]:
         """The blocks in the order of the flow."""
@@ -30,13 +31,14 @@ class Sublayer:
     """What sits between one tap of the residual stream and its add.
 
     Computes after(x + sum over branches of branch(shared(x))); without the x where `residual` is False. Several branches
-    run in parallel. `scale` is a block or number that multiplies the branch before the add, where there is one.
+    run in parallel. `residual_scale` is a number that multiplies the x.
     """
 
     branches: tuple[Branch, ...]
     shared: Block | None = None
     after: Block | None = None
     residual: bool = True
+    residual_scale: float | None = None
 
     def blocks(self) -> tuple[Block, ...]:
         """The blocks in the order of the flow."""

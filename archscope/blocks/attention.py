@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from archscope.blocks.base import Block, Flow, Port
-from archscope.blocks.leaves import Norm
+from archscope.blocks.leaves import Norm, NormKind
 from archscope.blocks.size import Size
 
 Position = Literal["rope", "none", "learned", "alibi", "relative"]
@@ -36,6 +36,7 @@ class Attention(Block):
     Parts carry the roles q, k, v, qkv, kv, o, q_norm, k_norm, sinks, bias (relative positions), gate.
     `window` is the number of positions that a sliding layer sees, `chunk` the same for chunked attention; None is all.
     `memory_width` is the width of what keys and values are made from in cross attention, None for self-attention.
+    `late_norm` puts the norms on queries and keys after the rotation, not before it.
     """
 
     component: ClassVar[str] = "attention"
@@ -54,6 +55,7 @@ class Attention(Block):
     scale: float | None = None
     softcap: float | None = None
     memory_width: int | None = None
+    late_norm: bool = False
 
     def children(self) -> tuple[Block, ...]:
         return self.parts
@@ -121,12 +123,13 @@ class Attention(Block):
         for stream, source in ends.items():
             at = source
             norm = self.find(f"{stream}_norm")
-            if norm is not None:
-                flows.append(Flow(at, Port(norm.role)))
-                at = Port(norm.role, widths[stream])
+            steps = [norm.role] if norm is not None else []
             if self.position == "rope" and stream in "qk":
-                flows.append(Flow(at, Port("#rope", widths[stream] if at.width else None)))
-                at = Port("#rope", widths[stream])
+                steps.insert(0 if self.late_norm else len(steps), "#rope")
+            for step in steps:
+                known = widths[stream] if at.width and step == "#rope" else None
+                flows.append(Flow(at, Port(step, known)))
+                at = Port(step, widths[stream])
             kind = "cache" if self.cache and stream in "kv" else "data"
             flows.append(Flow(at, Port("#attend", widths[stream]), kind))
         return flows
@@ -137,12 +140,22 @@ def _share(width: int | None, whole: int, part: int) -> int | None:
     return None if width is None else part + (width - whole)
 
 
-def head_norms(kind: str, q_size: int, k_size: int | None = None, eps: float | None = None) -> tuple[Norm, Norm]:
-    """Norms on queries and keys before the product, under their usual names."""
-    rms = kind == "rms"
+def head_norms(
+    kind: NormKind,
+    q_size: int,
+    k_size: int | None = None,
+    eps: float | None = None,
+    *,
+    names: tuple[str, str] = ("q_norm", "k_norm"),
+    bias: bool = False,
+    affine: bool = True,
+) -> tuple[Norm, Norm]:
+    """Norms on queries and keys before the product."""
+    q, k = names
+    k_width = q_size if k_size is None else k_size
     return (
-        Norm(name="q_norm", role="q_norm", size=q_size, kind="rms" if rms else "layer", eps=eps),
-        Norm(name="k_norm", role="k_norm", size=q_size if k_size is None else k_size, kind="rms" if rms else "layer", eps=eps),
+        Norm(name=q, role="q_norm", size=q_size, kind=kind, eps=eps, bias=bias, affine=affine),
+        Norm(name=k, role="k_norm", size=k_width, kind=kind, eps=eps, bias=bias, affine=affine),
     )
 
 

@@ -77,6 +77,9 @@ def attention(
     memory: int | None = None,
     qk_norm: Literal["", "head", "full"] = "",
     norm_kind: NormKind = "rms",
+    norm_names: tuple[str, str] = ("q_norm", "k_norm"),
+    norm_bias: bool = False,
+    late_norm: bool = False,
     extras: tuple[Block, ...] = (),
     causal: bool = True,
     cache: bool = True,
@@ -113,7 +116,7 @@ def attention(
             linear(v, source, kv * v_width, bias, role="v", transposed=transposed, fields=fields),
         )
     sizes = (width, width) if qk_norm == "head" else (heads * width, kv * width)
-    norms = head_norms(norm_kind, *sizes) if qk_norm else ()
+    norms = head_norms(norm_kind, *sizes, epsilon(c), names=norm_names, bias=norm_bias) if qk_norm else ()
     last = bias if out_bias is None else out_bias
     out = linear(o, heads * v_width, d, last, role="o", transposed=transposed, fields=fields)
     return Attention(
@@ -132,8 +135,15 @@ def attention(
         scale=scale,
         softcap=softcap,
         memory_width=memory,
+        late_norm=late_norm,
         fields=fields,
     )
+
+
+def sliding_window(c: Config, kind: object) -> int | None:
+    """The window of a layer of this type: sliding_window for "sliding_attention", None (all positions) for others."""
+    window = c.get("sliding_window") if kind == "sliding_attention" else None
+    return _whole(window)
 
 
 def latent_attention(c: Config, *, name: str = "self_attn", bias: bool = False, window: int | None = None) -> LatentAttention:
@@ -212,8 +222,13 @@ def named_norm(
 ) -> Callable[[str], Norm]:
     """A maker of norms over the hidden size (or `size_of`), by name; the epsilon is the config's."""
     d = size(c, "hidden_size") if size_of is None else size_of
-    eps = next((found for field in EPSILONS if isinstance(found := c.get(field), int | float)), None)
+    eps = epsilon(c)
     return lambda name: Norm(name=name, size=d, kind=kind, bias=bias and kind != "rms", eps=eps)
+
+
+def epsilon(c: Config) -> float | None:
+    """The epsilon of the config's norms, None where no field names one."""
+    return next((found for field in EPSILONS if isinstance(found := c.get(field), int | float)), None)
 
 
 def stacked_experts(num_experts: int, hidden: int, width: int) -> tuple[Weight, ...]:
