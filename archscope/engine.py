@@ -125,11 +125,10 @@ class Model:
     def _check(self, options: Options) -> tuple[Diagnostic, ...]:
         from archscope.rules.runner import run
 
-        found = self.document.problems
         if self.is_foreign:
             foreign = foreign_diagnostic(self.document)
-            return (*found, foreign) if foreign else found
-        found = (*found, *run(self._context(options)))
+            return (*self.document.problems, foreign) if foreign else self.document.problems
+        found = run(self._context(options))
         failure = self._built[1]
         explained = any(one.severity is Severity.ERROR for one in found)
         return found if failure is None or explained else (*found, failure)

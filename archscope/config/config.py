@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from archscope.config import rope
 from archscope.config.draft import Draft
-from archscope.config.formulas import FAILURES
+from archscope.config.formulas import FAILURES, evaluate
 from archscope.config.origin import Origin, Problem
 from archscope.config.rope import RopeParameters
 from archscope.config.schema import Schema
@@ -42,14 +42,13 @@ class Config:
         subs = {}
         for name, sub in draft.sub_drafts():
             subs[name] = Config(sub, sub.schema.model_type if sub.schema is not None else _type_in(sub.raw), "", "")
-        draft.values.update(subs)
         put(self, "_draft", draft)
         put(self, "_subs", subs)
         put(self, "_rope", None)
         put(self, "model_type", model_type)
         put(self, "schema", draft.schema)
         put(self, "pointer", draft.pointer)
-        put(self, "values", MappingProxyType(draft.values))
+        put(self, "values", MappingProxyType({**draft.values, **subs}))
         put(self, "raw", MappingProxyType(draft.raw) if isinstance(draft.raw, dict) else draft.raw)
         put(self, "model_class", model_class)
         put(self, "task", task)
@@ -60,10 +59,10 @@ class Config:
         raise AttributeError(f"a Config cannot be changed: {name}")
 
     def __getattr__(self, name: str) -> Any:
-        draft = object.__getattribute__(self, "_draft")
-        values = draft.values
+        values = object.__getattribute__(self, "values")
         if name in values:
             return values[name]
+        draft = object.__getattribute__(self, "_draft")
         found = values.get(draft.canonical(name), self)
         if found is not self:
             return found
@@ -74,10 +73,10 @@ class Config:
 
     def get(self, name: str, default: Any = None) -> Any:
         """A field under any of its names, or the default."""
-        values = self._draft.values
-        if name in values:
-            return values[name]
-        return values.get(self._draft.canonical(name), default)
+        try:
+            return self.__getattr__(name)
+        except AttributeError:
+            return default
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._draft.has(name)
@@ -110,6 +109,24 @@ class Config:
         found: Config = self._subs[name]
         return found
 
+    def walk(self) -> Iterator[Config]:
+        """This config, then every sub-config below it."""
+        yield self
+        for sub in self._subs.values():
+            yield from sub.walk()
+
+    def at(self, pointer: str) -> Config:
+        """The config in this tree that stands at a pointer of the file; this one where none does."""
+        return next((config for config in self.walk() if config.pointer == pointer), self)
+
+    def as_base(self) -> Config:
+        """The same config read for the type's base class, which has no head."""
+        base = object.__new__(Config)
+        for slot in Config.__slots__:
+            object.__setattr__(base, slot, getattr(self, slot))
+        object.__setattr__(base, "task", "model")
+        return base
+
     @property
     def rope(self) -> Mapping[str, RopeParameters]:
         """The rotary embeddings by layer type; "" for one that all layers share; empty where there are none."""
@@ -132,4 +149,8 @@ def _type_in(raw: Mapping[str, Any]) -> str:
 
 
 def _computed(draft: Draft, name: str) -> Any:
-    raise AttributeError(name)
+    """A value that the class computes when it is read. Raises: one of FAILURES, AttributeError where there is none."""
+    held = draft.schema.properties.get(name) if draft.schema is not None else None
+    if held is None or not held.formula:
+        raise AttributeError(name)
+    return evaluate(held.formula, draft)

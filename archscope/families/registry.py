@@ -12,6 +12,7 @@ from pathlib import Path
 from archscope.blocks.assembly import Architecture, Opaque, Tower, TowerRole
 from archscope.blocks.base import Block, Group
 from archscope.config import Config
+from archscope.config.limits import implausible
 
 Builder = Callable[[Config], Architecture]
 
@@ -58,9 +59,16 @@ def registered() -> dict[str, Builder]:
 
 
 def build(c: Config) -> Architecture | None:
-    """The architecture that a config describes, None where its type has no builder."""
+    """The architecture that a config describes, None where its type has no builder.
+
+    Raises: ValueError for a count of layers or experts that no model has; whatever arithmetic on other values raises.
+    """
     builder = builder_of(c.model_type)
-    return None if builder is None else builder(c)
+    if builder is None:
+        return None
+    for one in implausible(c):
+        raise ValueError(f"{one.name} is {one.value}: no model has more than {one.most:,} {one.what}")
+    return builder(c)
 
 
 def tower(c: Config, name: str, role: TowerRole = "text") -> Block:

@@ -108,13 +108,14 @@ class Rule(Generic[T]):
 class Case:
     """An example of a rule: a config as text, or as fields over the defaults of a model type.
 
-    `files` are further files of the repository (name to text). `options` are those of the check.
+    `files` are further files of the repository (name to text); `encoding` is that of config.json. `options` are those of the check.
     """
 
     model_type: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
     text: str | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    encoding: str = "utf-8"
     options: Options = Options()
     outcome: Literal["passes", "fails"] = "passes"
     at: str = ""
@@ -126,12 +127,13 @@ def Passes(  # noqa: N802 - reads as a declaration in a rule's cases
     model_type: str = "",
     *,
     text: str | None = None,
+    encoding: str = "utf-8",
     files: Mapping[str, str] | None = None,
     options: Options | None = None,
     **fields: Any,
 ) -> Case:
     """A config that the rule must stay silent on."""
-    return Case(model_type, fields, text, files or {}, options or Options())
+    return Case(model_type, fields, text, files or {}, encoding, options or Options())
 
 
 def Fails(  # noqa: N802 - reads as a declaration in a rule's cases
@@ -139,6 +141,7 @@ def Fails(  # noqa: N802 - reads as a declaration in a rule's cases
     *,
     at: str,
     text: str | None = None,
+    encoding: str = "utf-8",
     files: Mapping[str, str] | None = None,
     options: Options | None = None,
     count: int = 1,
@@ -146,4 +149,4 @@ def Fails(  # noqa: N802 - reads as a declaration in a rule's cases
     **fields: Any,
 ) -> Case:
     """A config that the rule must find `count` faults in, the first at the pointer `at`; `also` other rules may speak."""
-    return Case(model_type, fields, text, files or {}, options or Options(), "fails", at, count, also)
+    return Case(model_type, fields, text, files or {}, encoding, options or Options(), "fails", at, count, also)

@@ -1,0 +1,40 @@
+"""Counts that no model has: they are refused before anything is built from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from archscope.config.config import Config
+
+MOST_LAYERS = 100_000
+MOST_EXPERTS = 1_000_000
+
+_LAYERS = re.compile(r"(^|_)(layers?|depth|depths|blocks?)(_|$)")
+_EXPERTS = re.compile(r"(^|_)experts?(_|$)")
+
+
+class Implausible(NamedTuple):
+    """A count past all models. `config` is where it stands."""
+
+    config: Config
+    name: str
+    value: int
+    most: int
+    what: str
+
+
+def implausible(config: Config) -> Iterator[Implausible]:
+    """Every count of layers or experts in a config and its sub-configs that is past all models."""
+    for each in config.walk():
+        yield from _own(each, each.values)
+
+
+def _own(config: Config, values: Mapping[str, Any]) -> Iterator[Implausible]:
+    for name, value in values.items():
+        if isinstance(value, int) and value > MOST_LAYERS:
+            if _LAYERS.search(name) and not _EXPERTS.search(name):
+                yield Implausible(config, name, value, MOST_LAYERS, "layers")
+            elif _EXPERTS.search(name) and value > MOST_EXPERTS:
+                yield Implausible(config, name, value, MOST_EXPERTS, "experts")
