@@ -127,6 +127,34 @@ class Conv(Block):
         return ()
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Regroup(Block):
+    """Moves or joins vectors without weights: patches to channels, neighbours to one, layers side by side.
+
+    `what` is the field's name of it ("pixel shuffle", "patch merge", "pooling").
+    """
+
+    inputs: int
+    outputs: int
+    what: str = ""
+
+    @property
+    def in_width(self) -> int | None:
+        return self.inputs
+
+    @property
+    def out_width(self) -> int | None:
+        return self.outputs
+
+    def flows(self) -> tuple[Flow, ...]:
+        return ()
+
+
+def regroup(what: str, inputs: int, outputs: int) -> Regroup:
+    """An operation that takes vectors of width `inputs` to such of width `outputs`, without weights."""
+    return Regroup(role=f"#{what.replace(' ', '_')}", inputs=inputs, outputs=outputs, what=what)
+
+
 def linear(
     name: str,
     inputs: int,

@@ -1,0 +1,95 @@
+"""What carries image, video and audio features into the width of the text tower."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from archscope.blocks.assembly import Projector
+from archscope.blocks.base import Block
+from archscope.blocks.leaves import linear
+from archscope.blocks.mlp import Mlp
+
+
+def projector(name: str, source: int, target: int, *parts: Block | None, note: str = "") -> Projector:
+    """Parts in the order of the flow, from a tower's width to that of the text; those that are None are left out."""
+    return Projector(
+        name=name,
+        parts=tuple(part for part in parts if part is not None),
+        source_width=source,
+        target_width=target,
+        note=note,
+    )
+
+
+def mlp_projector(
+    name: str,
+    source: int,
+    target: int,
+    *,
+    inputs: int | None = None,
+    hidden: int | None = None,
+    bias: bool = True,
+    names: tuple[str, str] = ("linear_1", "linear_2"),
+    before: Sequence[Block] = (),
+    after: Sequence[Block] = (),
+    activation: str = "gelu",
+    note: str = "",
+) -> Projector:
+    """Two matrices with an activation between them.
+
+    `inputs` is what enters the first where several patches or layers are joined (default: `source`); `hidden` is the
+    width between the two (default: `target`).
+    """
+    return projector(
+        name,
+        source,
+        target,
+        *before,
+        plain_bridge(
+            source if inputs is None else inputs,
+            target if hidden is None else hidden,
+            target,
+            bias=bias,
+            names=names,
+            activation=activation,
+        ),
+        *after,
+        note=note,
+    )
+
+
+def plain_bridge(
+    inputs: int,
+    width: int,
+    outputs: int,
+    *,
+    name: str = "",
+    bias: bool = True,
+    names: tuple[str, str] = ("linear_1", "linear_2"),
+    activation: str = "gelu",
+) -> Mlp:
+    """down(act(up(x))) whose way out is not as wide as its way in."""
+    parts = (linear(names[0], inputs, width, bias, role="up"), linear(names[1], width, outputs, bias, role="down"))
+    return Mlp(
+        name=name, role="bridge", width=width, hidden=inputs, gated=False, activation=activation, parts=parts, fields=()
+    )
+
+
+def fused_gated_bridge(
+    inputs: int,
+    width: int,
+    outputs: int,
+    *,
+    name: str = "",
+    bias: bool = True,
+    names: tuple[str, str] = ("linear_1", "linear_2"),
+    activation: str = "silu",
+) -> Mlp:
+    """A gated block whose first matrix holds gate and up, `width` each, and whose way out is as wide as `outputs`."""
+    parts = (
+        linear(names[0], inputs, 2 * width, bias, role="gate_up"),
+        linear(names[1], width, outputs, bias, role="down"),
+    )
+    return Mlp(
+        name=name, role="bridge", width=width, hidden=inputs, gated=True, activation=activation, parts=parts, fields=()
+    )
