@@ -146,7 +146,10 @@ class UnknownField(Rule[Config]):
     severity = Severity.WARNING
     cases = (
         Passes("llama", num_hidden_layers=24, my_tool_note="kept"),
-        Fails("llama", num_hiden_layers=24, at="/num_hiden_layers"),
+        Fails(
+            text='{"model_type": "llama", "num_hiden_layers": 24, "hidden_size": 64, "num_attention_heads": 4}',
+            at="/num_hiden_layers",
+        ),
         Fails("qwen3", attention_bais=True, at="/attention_bais"),
     )
 

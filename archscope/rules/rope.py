@@ -1,0 +1,435 @@
+"""Rotary position embeddings: their type, keys and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from archscope.config import Config, RopeParameters
+from archscope.diagnostics import Place, Severity
+from archscope.rules.base import Context, Fails, Finding, Passes, Rule
+
+REQUIRED_KEYS: dict[str, tuple[str, ...]] = {
+    "default": (),
+    "axial": (),
+    "linear": ("factor",),
+    "dynamic": ("factor",),
+    "yarn": ("factor", "original_max_position_embeddings"),
+    "longrope": ("short_factor", "long_factor", "original_max_position_embeddings"),
+    "llama3": ("factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"),
+    "proportional": (),
+}
+"""Keys that each type needs. Source: transformers 5.24.0 modeling_rope_utils.py."""
+
+OPTIONAL_KEYS: dict[str, tuple[str, ...]] = {
+    "default": (),
+    "axial": (),
+    "linear": (),
+    "dynamic": ("alpha", "original_max_position_embeddings"),
+    "yarn": ("attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate"),
+    "longrope": ("attention_factor", "factor", "short_mscale", "long_mscale"),
+    "llama3": (),
+    "proportional": ("factor",),
+}
+ALWAYS = ("rope_type", "type", "rope_theta", "partial_rotary_factor", "mrope_section", "mrope_interleaved")
+LEGACY_NAMES = {"su": "longrope", "mrope": "default", "xdrope": "dynamic", "ntk": "dynamic"}
+
+
+def _places(rope: RopeParameters, ctx: Context, *keys: str) -> Place:
+    """The place of the first key that is written, else of the object that holds the parameters."""
+    for key in keys:
+        if rope.pointers.get(key):
+            return ctx.place(rope.pointers[key])
+    for pointer in rope.pointers.values():
+        if pointer.count("/") > ctx.config.pointer.count("/") + 1:
+            return ctx.place(pointer.rsplit("/", 1)[0])
+    return ctx.at("rope_parameters")
+
+
+def _scaled(target: Config) -> Iterator[tuple[str, RopeParameters]]:
+    """The rotary embeddings that the file itself says something about, with their type's present name."""
+    for rope in target.rope.values():
+        if rope.pointers and isinstance(rope.rope_type, str):
+            yield LEGACY_NAMES.get(rope.rope_type, rope.rope_type), rope
+
+
+class UnknownRopeType(Rule[Config]):
+    """The kind of rotary scaling is none that transformers has.
+
+    ## What it checks
+    rope_type (or the legacy key type) of every rotary embedding in the file.
+
+    ## Why it matters
+    transformers only warns that it has no check for the type, and raises a bare KeyError when the model is built.
+
+    ## How to fix
+    Use one of the types that the help lists.
+
+    ## References
+    transformers modeling_rope_utils.py (ROPE_INIT_FUNCTIONS).
+    """
+
+    name = "unknown-rope-type"
+    severity = Severity.ERROR
+    cases = (
+        Passes("llama", rope_parameters={"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}),
+        Fails("llama", rope_scaling={"type": "liner", "factor": 2.0}, at="/rope_scaling/type"),
+        Fails("llama", rope_parameters={"rope_type": "lama3", "factor": 8.0}, at="/rope_parameters/rope_type"),
+    )
+
+    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
+        if target.schema is None:
+            return
+        known = {*REQUIRED_KEYS, *LEGACY_NAMES}
+        for name, rope in _scaled(target):
+            if name in known:
+                continue
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, sorted(known), n=1)
+            yield Finding(
+                f"transformers has no rotary embedding of type {name[:40]!r}",
+                _places(rope, ctx, "rope_type", "type"),
+                help=(f"did you mean {near[0]!r}? " if near else "") + f"known types: {', '.join(sorted(REQUIRED_KEYS))}",
+            )
+
+
+class MissingRopeKey(Rule[Config]):
+    """The rotary scaling lacks a number that its type needs.
+
+    ## What it checks
+    The keys that each rope type needs: factor for linear, dynamic, yarn and llama3; the pre-extension window for yarn,
+    longrope and llama3; the two frequency factors for llama3; the two lists for longrope. Where transformers fills the
+    window in from max_position_embeddings the file loads, and the finding is a warning.
+
+    ## Why it matters
+    transformers raises a KeyError that names neither the file nor the reason. A missing pre-extension window is taken to be
+    the extended one, so that yarn scales from the wrong length; other readers crash.
+
+    ## How to fix
+    Add the key with the number that the model was trained with.
+
+    ## References
+    transformers modeling_rope_utils.py (validation functions of each type).
+    """
+
+    name = "missing-rope-key"
+    severity = Severity.ERROR
+    requires = ("unknown-rope-type",)
+    cases = (
+        Passes("llama", rope_scaling={"type": "linear", "factor": 2.0}),
+        Fails("llama", rope_scaling={"type": "linear"}, at="/rope_scaling"),
+        Fails(
+            "llama",
+            rope_scaling={"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 512},
+            at="/rope_scaling",
+            count=2,
+        ),
+        Fails("qwen2", rope_scaling={"type": "yarn", "factor": 4.0}, at="/rope_scaling"),
+    )
+
+    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
+        if target.schema is None:
+            return
+        for name, rope in _scaled(target):
+            for key in REQUIRED_KEYS.get(name, ()):
+                if key in rope.parameters and (rope.pointers.get(key) or key != WINDOW):
+                    continue
+                if key == WINDOW and target.pointer_of(WINDOW):
+                    continue
+                filled = key == WINDOW
+                said = (
+                    f"; transformers takes max_position_embeddings ({target.get('max_position_embeddings')}) for it"
+                    if filled
+                    else ""
+                )
+                yield Finding(
+                    f"rotary scaling of type {name} has no {key}{said}",
+                    _places(rope, ctx),
+                    help=f"add {key}",
+                    severity=Severity.WARNING if filled else None,
+                )
+
+
+WINDOW = "original_max_position_embeddings"
+
+
+class UnknownRopeKey(Rule[Config]):
+    """The rotary scaling has a key that its type does not read.
+
+    ## What it checks
+    Keys inside rope_scaling or rope_parameters against those of the type, those of the model type, and those that many
+    published files carry without harm. A key that resembles one of the type's, or a factor on a type that has none, is
+    reported.
+
+    ## Why it matters
+    transformers warns about "unrecognized keys" and leaves them out: the model runs without the scaling that was meant.
+
+    ## How to fix
+    Correct the spelling, or choose the type that reads the key.
+
+    ## References
+    transformers modeling_rope_utils.py (RotaryEmbeddingConfigMixin, _check_received_keys).
+    """
+
+    name = "unknown-rope-key"
+    severity = Severity.WARNING
+    requires = ("unknown-rope-type",)
+    cases = (
+        Passes("llama", rope_scaling={"type": "linear", "factor": 2.0}),
+        Passes("qwen2_vl", text_config={"rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}}),
+        Fails("llama", rope_scaling={"type": "linear", "factor": 2.0, "facter": 4.0}, at="/rope_scaling/facter"),
+        Fails("llama", rope_parameters={"rope_type": "default", "factor": 8.0}, at="/rope_parameters/factor"),
+        Fails(
+            "llama",
+            rope_scaling={
+                "rope_type": "yarn",
+                "factor": 4.0,
+                "original_max_position_embeddings": 512,
+                "attn_factor": 1.1,
+            },
+            at="/rope_scaling/attn_factor",
+        ),
+    )
+
+    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
+        if target.schema is None:
+            return
+        for name, rope in _scaled(target):
+            own = {*REQUIRED_KEYS.get(name, ()), *OPTIONAL_KEYS.get(name, ())}
+            allowed = own | set(ALWAYS) | target.schema.ignore_keys_at_rope_validation
+            for key in rope.parameters:
+                if key in allowed or not rope.pointers.get(key) or isinstance(rope.parameters[key], dict):
+                    continue
+                meant = _meant(key, name, own)
+                if meant:
+                    place = ctx.place(rope.pointers[key], key=True)
+                    yield Finding(f"rotary scaling of type {name} does not read {key[:40]}", place, help=meant)
+
+
+def _meant(key: str, name: str, own: set[str]) -> str:
+    """What to do instead; "" where the key is harmless."""
+    from difflib import get_close_matches
+
+    if key in ALIASES_OF_KEYS:
+        return f"the key is {ALIASES_OF_KEYS[key]}" if ALIASES_OF_KEYS[key] in own else ""
+    near = get_close_matches(key, sorted(own), n=1, cutoff=0.8)
+    if near and not any(key == other for others in OPTIONAL_KEYS.values() for other in others):
+        return f"did you mean {near[0]}?"
+    if key == "factor" and name == "default":
+        return "the type default does not scale: name the type that is meant (linear, dynamic, yarn, ...)"
+    return ""
+
+
+ALIASES_OF_KEYS = {"attn_factor": "attention_factor", "extrapolation_factor": "factor", "scaling_factor": "factor"}
+
+
+class RopeFactorBelowOne(Rule[Config]):
+    """A scaling factor is below one, or no number.
+
+    ## What it checks
+    factor of every scaled rotary embedding.
+
+    ## Why it matters
+    A factor stretches the window: below one it would shrink it. transformers warns and computes with it; a string fails
+    when the model is built.
+
+    ## How to fix
+    Write the ratio of the new window to the old one, at least 1.0.
+
+    ## References
+    transformers modeling_rope_utils.py.
+    """
+
+    name = "rope-factor-below-one"
+    severity = Severity.ERROR
+    requires = ("unknown-rope-type", "missing-rope-key")
+    cases = (
+        Passes("llama", rope_scaling={"type": "linear", "factor": 1.0}),
+        Fails("llama", rope_scaling={"type": "linear", "factor": 0.5}, at="/rope_scaling/factor"),
+        Fails("llama", rope_scaling={"type": "dynamic", "factor": "2"}, at="/rope_scaling/factor"),
+    )
+
+    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
+        for name, rope in _scaled(target):
+            if "factor" not in rope.parameters or name in ("default", "axial"):
+                continue
+            factor = rope.parameters["factor"]
+            if factor is None and name in ("longrope", "yarn"):
+                continue
+            if not _is_number(factor) or factor < 1:
+                message = f"the rotary scaling factor is {factor!r:.40}, not a number of at least 1"
+                yield Finding(message, _places(rope, ctx, "factor"))
+
+
+class RopeThetaNotPositive(Rule[Config]):
+    """The base of the rotary frequencies is not a positive number.
+
+    ## What it checks
+    rope_theta of every rotary embedding, wherever it is written.
+
+    ## Why it matters
+    The frequencies are powers of it: zero, negative or non-numeric values give NaN or an error when the model runs.
+
+    ## How to fix
+    Write the base that the model was trained with (10000.0 for the first Llamas, 500000.0 for Llama 3).
+
+    ## References
+    RoFormer, arXiv 2104.09864 section 3.2.2.
+    """
+
+    name = "rope-theta-not-positive"
+    severity = Severity.ERROR
+    cases = (
+        Passes("llama", rope_theta=500000.0),
+        Fails("llama", rope_theta=0, at="/rope_theta"),
+        Fails("llama", rope_parameters={"rope_type": "default", "rope_theta": -1.0}, at="/rope_parameters/rope_theta"),
+    )
+
+    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
+        for rope in target.rope.values():
+            pointer = rope.pointers.get("rope_theta")
+            theta = rope.parameters.get("rope_theta")
+            if pointer and (not _is_number(theta) or not theta > 0):
+                yield Finding(f"the rotary base is {theta!r:.40}, not a positive number", ctx.place(pointer))
+
+
+class LongropeListLength(Rule[Config]):
+    """A list of longrope factors does not have one number for each rotary frequency.
+
+    ## What it checks
+    The lengths of short_factor and long_factor against half the rotated width of a head: qk_rope_head_dim where the type
+    has it, else head_dim x partial_rotary_factor.
+
+    ## Why it matters
+    The lists divide the frequencies one by one. transformers only warns for most types, then fails when the model is built.
+
+    ## How to fix
+    Give each list the length that the message names, or correct the head width that it follows from.
+
+    ## References
+    LongRoPE, arXiv 2402.13753; transformers modeling_rope_utils.py (_validate_longrope_parameters).
+    """
+
+    name = "longrope-list-length"
+    severity = Severity.ERROR
+    requires = ("unknown-rope-type", "missing-rope-key", "indivisible-hidden-size", "wrong-type")
+    cases = (
+        Passes(
+            "phi3",
+            hidden_size=64,
+            num_attention_heads=4,
+            num_key_value_heads=4,
+            original_max_position_embeddings=4096,
+            rope_scaling={"type": "longrope", "short_factor": [1.0] * 8, "long_factor": [2.0] * 8},
+        ),
+        Fails(
+            "phi3",
+            hidden_size=64,
+            num_attention_heads=4,
+            num_key_value_heads=4,
+            original_max_position_embeddings=4096,
+            rope_scaling={"type": "longrope", "short_factor": [1.0] * 8, "long_factor": [2.0] * 7},
+            at="/rope_scaling/long_factor",
+        ),
+    )
+
+    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
+        width = rotary_width(target)
+        if width is None:
+            return
+        for name, rope in _scaled(target):
+            if name != "longrope":
+                continue
+            for key in ("short_factor", "long_factor"):
+                found = rope.parameters.get(key)
+                if isinstance(found, list) and len(found) != width // 2:
+                    yield Finding(
+                        f"{key} has {len(found)} numbers; {width} rotated values of a head have {width // 2} frequencies",
+                        _places(rope, ctx, key),
+                        related=[ctx.at(field, "the width comes from here") for field in _width_fields(target)],
+                    )
+
+
+class MropeSectionSum(Rule[Config]):
+    """The sections of a multimodal rotary embedding do not add up to its frequencies.
+
+    ## What it checks
+    The sum of mrope_section against half the rotated width of a head.
+
+    ## Why it matters
+    The frequencies are split into time, height and width by these numbers; a wrong sum fails in the forward pass.
+
+    ## How to fix
+    Make the sections add up to the number that the message names.
+
+    ## References
+    Qwen2-VL, arXiv 2409.12191 section 2.1; transformers models/qwen2_vl/modeling_qwen2_vl.py.
+    """
+
+    name = "mrope-section-sum"
+    severity = Severity.ERROR
+    requires = ("wrong-type",)
+    cases = (
+        Passes(
+            "qwen2_vl",
+            text_config={
+                "hidden_size": 512,
+                "num_attention_heads": 4,
+                "num_key_value_heads": 4,
+                "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]},
+            },
+        ),
+        Fails(
+            "qwen2_vl",
+            text_config={
+                "hidden_size": 512,
+                "num_attention_heads": 4,
+                "num_key_value_heads": 4,
+                "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 32]},
+            },
+            at="/text_config/rope_scaling/mrope_section",
+        ),
+    )
+
+    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
+        width = rotary_width(target)
+        for rope in target.rope.values():
+            sections = rope.parameters.get("mrope_section")
+            if width is None or not isinstance(sections, list) or not all(map(_is_whole, sections)):
+                continue
+            if rope.pointers.get("mrope_section") and sum(sections) != width // 2:
+                yield Finding(
+                    f"mrope_section adds up to {sum(sections)}; {width} rotated values of a head have {width // 2} "
+                    "frequencies",
+                    _places(rope, ctx, "mrope_section"),
+                    related=[ctx.at(field, "the width comes from here") for field in _width_fields(target)],
+                )
+
+
+def rotary_width(config: Config) -> int | None:
+    """How many values of a head are rotated; None where the config does not say."""
+    width = config.get("qk_rope_head_dim")
+    if not _is_whole(width) or not width:
+        width = config.get("head_dim")
+        if not _is_whole(width):
+            d, heads = config.get("hidden_size"), config.get("num_attention_heads")
+            width = d // heads if _is_whole(d) and _is_whole(heads) and heads > 0 else None
+        parts = [rope.partial_rotary_factor for rope in config.rope.values()]
+        part = parts[0] if parts and _is_number(parts[0]) else 1.0
+        width = None if width is None else int(width * part)
+    return width if width and width > 0 else None
+
+
+def _width_fields(config: Config) -> tuple[str, ...]:
+    if config.get("qk_rope_head_dim"):
+        return ("qk_rope_head_dim",)
+    return ("head_dim",) if config.pointer_of("head_dim") else ("hidden_size", "num_attention_heads")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
