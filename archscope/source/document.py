@@ -9,11 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 from archscope.diagnostics import Diagnostic, Place, Severity
-from archscope.source.parser import MAX_DEPTH, MAX_PROBLEMS, MAX_VALUES, locate, parse
+from archscope.source.parser import MAX_DEPTH, MAX_PROBLEMS, locate, parse
 from archscope.source.pointer import Path, pointer
 from archscope.source.spans import SpanIndex
 from archscope.source.text import SourceText, Span, decode, without_surrogates
 
+MAX_CONTAINERS = 100_000  # of a Python value: one that shares its parts may unfold without end
 _LFS_MARK = "version https://git-lfs.github.com/spec/"
 
 
@@ -117,7 +118,7 @@ class _Plain:
     def __init__(self, name: str) -> None:
         self.name = name
         self.problems: list[Diagnostic] = []
-        self.budget = MAX_VALUES
+        self.budget = MAX_CONTAINERS
 
     def report(self, rule: str, message: str, path: Path) -> None:
         if len(self.problems) < MAX_PROBLEMS:
@@ -130,7 +131,7 @@ class _Plain:
             return without_surrogates(value)
         self.budget -= 1
         if len(path) >= MAX_DEPTH or self.budget < 0:
-            self.report("too-deep", f"values are nested more than {MAX_DEPTH} levels deep, or in a circle", path)
+            self.report("too-deep", f"values are nested more than {MAX_DEPTH} levels deep, or without end", path)
             return None
         if isinstance(value, Mapping):
             names = {without_surrogates(str(key)): item for key, item in value.items()}

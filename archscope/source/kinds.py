@@ -42,6 +42,8 @@ _STRONG = (
     _Sign("adapter", _keys("peft_type")),
     _Sign("diffusers", _keys("_diffusers_version"), without=_keys("architectures")),
     _Sign("diffusers", _keys("_class_name"), without=_keys("architectures")),
+    _Sign("tokenizer", _keys("tokenizer_class"), _keys("added_tokens_decoder model_max_length chat_template"),
+          without=_WIDTHS | _PARTS),
     _Sign("tokenizer", some=_keys("normalizer pre_tokenizer post_processor added_tokens_decoder added_tokens"),
           at_least=2, without=_WIDTHS | _keys("architectures")),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from json import dumps
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in C where Python has it so
 from typing import Any, NamedTuple, Protocol
@@ -13,14 +14,21 @@ from archscope.source.text import BOM, SourceText, Span
 # Python's int() refuses longer ones (sys.int_info.default_max_str_digits); fixed here so that no setting changes it.
 MAX_DIGITS = 4300
 
+_SPACE = r"[ \t\n\r]*+"
+_PLAIN = r'"[^"\\\x00-\x1f]*+"'
+_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+"
 _TOKEN = re.compile(
-    r"""[ \t\n\r]*+(?:
-      ("[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+")
-    | ([{}\[\],:])
-    | (-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+)(?![\w.+-])
+    rf"""{_SPACE}(?:
+      ("[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}})[^"\\\x00-\x1f]*+)*+")
+    | ([{{}}\[\],:])
+    | ({_NUMBER})(?![\w.+-])
     | (true|false|null)(?!\w)
     )""",
     re.VERBOSE,
+)
+# A member as most are: a key and a scalar without escapes, and a comma or the end of the object behind it.
+_MEMBER = re.compile(
+    rf"{_SPACE}({_PLAIN}){_SPACE}:{_SPACE}(?:({_PLAIN})|({_NUMBER})|(true|false|null)){_SPACE}(?:(,)|(?=\}}))"
 )
 _BLANK = re.compile(r"[ \t\n\r]*+")
 _ODD_BLANK = re.compile(r"[\s\ufeff\u200b\u2060]+")
@@ -42,6 +50,16 @@ _ODD_INT = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]{1,64}|[0-9][0-9_]{0,199})")
 _ODD_FLOAT = re.compile(r"[+-]?(?:[0-9]{1,200}\.?[0-9]{0,200}|\.[0-9]{1,200})(?:[eE][+-]?[0-9]{1,6})?")
 _NAMES = {"\t": "tab", "\n": "line feed", "\r": "carriage return", "\xa0": "no-break space", BOM: "byte order mark",
           "\x00": "NUL", "\x1b": "escape"}  # fmt: skip
+
+
+class Member(NamedTuple):
+    """A key and its scalar value; `comma` is the offset of the comma behind it, None at the end of the object."""
+
+    key: tuple[str, int, int]
+    value: Any
+    start: int
+    end: int
+    comma: int | None
 
 
 class Token(NamedTuple):
@@ -94,6 +112,21 @@ class Lexer:
         if group == 3:
             return Token("scalar", start, end, self._number(written, Span(start, end)))
         return Token("scalar", start, end, _LITERALS[written])
+
+    def next_member(self, taken: Container[str]) -> Member | None:
+        """The next member at one go, if it is a plain one and its key is not taken; else nothing is read."""
+        match = _MEMBER.match(self.text, self.position)
+        if match is None or (key := match[1][1:-1]) in taken:
+            return None
+        text, number, comma = match[2], match[3], match[5]
+        start, end = match.span(2 if text is not None else 3 if number is not None else 4)
+        value: Any
+        if text is not None:
+            value = text[1:-1]
+        else:
+            value = _LITERALS[match[4]] if number is None else self._number(number, Span(start, end))
+        self.position = match.end()
+        return Member((key, *match.span(1)), value, start, end, None if comma is None else self.position - 1)
 
     def _string(self, written: str, start: int, end: int) -> str:
         if "\\" not in written:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -58,23 +58,20 @@ def _plain(text: str) -> bool:
 
 
 def _deeper(value: object, text: str) -> bool:
+    """Whether a value that the standard library has read is nested too deep for us."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return False
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
-        level = (
-            [
-                child
-                for container in level
-                for child in (container.values() if isinstance(container, dict) else container)
-                if isinstance(child, dict | list)
-            ]
-            if isinstance(value, dict | list)
-            else []
-        )
+        level = [container for container in level if isinstance(container, dict | list)]
         if not level:
             return False
+        level = [child for container in level for child in _children(container)]
     return True
+
+
+def _children(container: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return container.values() if isinstance(container, dict) else container
 
 
 def _unlike_json(text: str) -> NoReturn:
@@ -252,7 +249,19 @@ class _Parser:
         else:
             parent.node.children[frame.slot] = frame.node
         self.stack.append(frame)
-        return self.read_key if token.kind == "{" else self.read_value
+        return self.skim(frame)
+
+    def skim(self, frame: _Frame) -> _Step:
+        """Start reading what comes next in a container, and take the plain members of an object at one go."""
+        if frame.kind == "[":
+            return self.read_value
+        while member := self.lexer.next_member(frame.value):
+            frame.key = member.key
+            self.put(member.value, member.start, member.end)
+            if member.comma is None:
+                return self.read_separator
+            frame.comma = member.comma
+        return self.read_key
 
     def close(self, end: int) -> _Step:
         """End the innermost object or array."""
@@ -352,7 +361,7 @@ class _Parser:
         following = self.read_key if frame.kind == "{" else self.read_value
         if token.kind == ",":
             frame.comma = token.start
-            return following
+            return self.skim(frame)
         if token.kind == _CLOSES[frame.kind]:
             return self.close(token.end)
         if token.kind in ("string", "scalar", "word", "{", "["):
