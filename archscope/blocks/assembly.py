@@ -87,16 +87,16 @@ class Layer(Block):
     def _wire(self, flows: list[Flow], at: Port, index: int, sublayer: Sublayer) -> Port:
         tap, add = at, Port(f"#add{index}", self.width)
         if sublayer.shared is not None:
-            flows.append(Flow(at, Port(sublayer.shared.name, sublayer.shared.in_width)))
-            at = Port(sublayer.shared.name, sublayer.shared.out_width)
+            flows.append(Flow(at, Port(_key(sublayer.shared), sublayer.shared.in_width)))
+            at = Port(_key(sublayer.shared), sublayer.shared.out_width)
         joined = sublayer.residual or len(sublayer.branches) > 1
         last = at
         for branch in sublayer.branches:
             here = at
             for block in branch.blocks():
-                flows.append(Flow(here, Port(block.name, block.in_width)))
+                flows.append(Flow(here, Port(_key(block), block.in_width)))
                 out = block.out_width
-                here = Port(block.name, here.width if out is None else out)
+                here = Port(_key(block), here.width if out is None else out)
             if joined:
                 flows.append(Flow(here, add))
             last = here
@@ -104,8 +104,8 @@ class Layer(Block):
             flows.append(Flow(tap, add, "residual"))
         last = add if joined else last
         if sublayer.after is not None:
-            flows.append(Flow(last, Port(sublayer.after.name, sublayer.after.in_width)))
-            last = Port(sublayer.after.name, sublayer.after.out_width)
+            flows.append(Flow(last, Port(_key(sublayer.after), sublayer.after.in_width)))
+            last = Port(_key(sublayer.after), sublayer.after.out_width)
         return last
 
 
@@ -240,6 +240,19 @@ class Head(Block):
     def children(self) -> tuple[Block, ...]:
         return self.parts
 
+    def flows(self) -> tuple[Flow, ...]:
+        """A chain of parts, whose answers (role "logits") each leave it."""
+        flows: list[Flow] = []
+        at = Port("in")
+        for part in self.parts:
+            key = part.role if part.role and part.role != "logits" else part.name
+            flows.append(Flow(at, Port(key, part.in_width)))
+            if part.role == "logits":
+                flows.append(Flow(Port(key, part.out_width), Port("out")))
+            else:
+                at = Port(key, part.out_width if part.out_width is not None else at.width)
+        return tuple(flows)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Projector(Block):
@@ -348,6 +361,11 @@ def stack(
             layers.append(built)
         order.append(number)
     return Stack(name=name, role="layers", layers=tuple(layers), order=tuple(order))
+
+
+def _key(block: Block) -> str:
+    """What an edge calls a part of a layer: its name, or its role where its modules are the layer's own."""
+    return block.name or block.role
 
 
 def _label(kind: Hashable) -> str:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from archscope.blocks.assembly import Architecture, Branch, Head, Layer, Sublayer, Tower, TowerRole, stack
-from archscope.blocks.base import Block, present
+from archscope.blocks.base import Block, Weight, present
 from archscope.blocks.factories import kinds as kinds_of
 from archscope.blocks.factories import named_norm, size
 from archscope.blocks.leaves import Linear, Norm, embedding, linear
@@ -194,5 +194,5 @@ def tied_names(block: Block, prefix: str) -> tuple[tuple[str, str], ...]:
     """Pairs (name that is not saved, name that is) of everything tied in a subtree."""
     path = f"{prefix}.{block.name}" if prefix and block.name else prefix or block.name
     if block.tied_to:
-        return ((f"{path}.weight", block.tied_to),)
+        return ((path if isinstance(block, Weight) else f"{path}.weight", block.tied_to),)
     return tuple(pair for part in block.children() for pair in tied_names(part, path))
