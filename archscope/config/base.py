@@ -10,7 +10,7 @@ from typing import Any
 
 from archscope.config import rope
 from archscope.config.draft import Draft
-from archscope.config.formulas import MAX_LENGTH
+from archscope.config.formulas import FAILURES, MAX_LENGTH
 from archscope.config.origin import Origin, Problem
 from archscope.config.procedures import procedure_for
 from archscope.config.rope_variants import CONVERSIONS
@@ -22,7 +22,7 @@ _SKIPPED = ("_attn_implementation_internal", "_experts_implementation_internal")
 
 
 def fill(schema: Schema, raw: Mapping[str, Any], pointer: str, *, written: Mapping[str, Any] | None = None,
-         owner_type: str = "", depth: int = 0) -> Draft:  # fmt: skip
+         owner_type: str = "", moved: Mapping[str, str] | None = None, depth: int = 0) -> Draft:  # fmt: skip
     """The draft of one config.
 
     Args:
@@ -31,9 +31,12 @@ def fill(schema: Schema, raw: Mapping[str, Any], pointer: str, *, written: Mappi
         pointer: where that object stands in the file.
         written: the object as written, where `raw` was completed with defaults.
         owner_type: the registered type in whose file an unregistered class is described.
+        moved: where keys stand that were written outside of that object.
         depth: how deep in sub-configs this is.
     """
     draft = Draft(schema, raw if written is None else written, pointer, owner_type or schema.model_type)
+    if moved:
+        draft.pointers.update(moved)
     draft.take(raw)
     if depth < MAX_DEPTH:
         run_steps(draft, depth)
@@ -45,7 +48,7 @@ def run_steps(draft: Draft, depth: int) -> None:
     schema = draft.schema
     assert schema is not None
     if schema.procedure:
-        procedure_for(schema.procedure)(draft, lambda: base_step(draft, depth))
+        _follow(draft, schema, depth)
         return
     for step in schema.steps:
         if step.kind == "base":
@@ -54,6 +57,21 @@ def run_steps(draft: Draft, depth: int) -> None:
             procedure_for((step.name,))(draft, lambda: None)
         else:
             draft.run(step.kind, step.name, step.when, step.formula)
+
+
+def _follow(draft: Draft, schema: Schema, depth: int) -> None:
+    done = []
+
+    def base() -> None:
+        done.append(True)
+        base_step(draft, depth)
+
+    try:
+        procedure_for(schema.procedure)(draft, base)
+    except FAILURES as error:
+        draft.note("", Problem("derived", f"{schema.class_name} cannot be filled: {type(error).__name__}"))
+        if not done:
+            base_step(draft, depth)
 
 
 def base_step(draft: Draft, depth: int) -> None:
@@ -90,8 +108,10 @@ def set_extra(draft: Draft, key: str, value: Any) -> None:
     if key == "num_labels":
         _set_num_labels(draft, value)
         return
-    if schema.properties.get(name, True) is False:
-        draft.note(name, Problem("read-only", "the class computes this itself", value, draft.pointer_of(key)))
+    computed = schema.properties.get(name)
+    if computed is not None and name not in draft.values:
+        if not computed.settable:
+            draft.note(name, Problem("read-only", "the class computes this itself", value, draft.pointer_of(key)))
         return
     if name == "rope_scaling" and "rope_parameters" in draft.values:
         name = "rope_parameters"
@@ -116,6 +136,11 @@ def _sub_config(draft: Draft, spec: SubConfig, depth: int) -> None:
     given = draft.values.get(spec.name)
     if isinstance(given, Draft) or (given is None and spec.optional):
         return
+    if spec.name == "backbone_config":
+        from archscope.config.procedures.backbones import consolidate
+
+        consolidate(draft, spec.model_type, spec.defaults, depth)
+        return
     if given is not None and not isinstance(given, dict):
         draft.note(spec.name, Problem("type", "expected dict", given, draft.pointer_of(spec.name)))
         given = None
@@ -125,15 +150,32 @@ def _sub_config(draft: Draft, spec: SubConfig, depth: int) -> None:
 def make_sub(draft: Draft, spec: SubConfig, given: dict[str, Any] | None, depth: int) -> Draft:
     """The draft of a sub-config from what is given for it."""
     schema = sub_schema(draft, spec, given)
-    written = draft.raw.get(spec.name)
+    return _sub_draft(draft, spec.name, schema, dict(spec.defaults) if given is None else given, depth)
+
+
+def _sub_draft(draft: Draft, name: str, schema: Schema | None, raw: dict[str, Any], depth: int) -> Draft:
+    pointer = draft.pointer_of(name) or f"{draft.pointer}/{name}"
+    written = draft.raw.get(pointer.rpartition("/")[2])
     written = written if isinstance(written, dict) else {}
-    pointer = draft.pointer_of(spec.name) or f"{draft.pointer}/{spec.name}"
-    raw = dict(spec.defaults) if given is None else given
     if schema is None:
         lost = Draft(None, written, pointer)
         lost.values.update(raw)
         return lost
-    return fill(schema, raw, pointer, written=written, owner_type=draft.owner_type, depth=depth + 1)
+    owner = draft.owner_type if not schema.registered else ""
+    return fill(schema, raw, pointer, written=written, owner_type=owner, moved=draft.moved.get(name), depth=depth + 1)
+
+
+def make_inner(draft: Draft, name: str, class_name: str) -> None:
+    """Make a field a sub-config of a class that is not registered; one that is absent has all defaults."""
+    given = draft.values.get(name)
+    schema = load_inner_schema(draft.owner_type, class_name)
+    draft.values[name] = _sub_draft(draft, name, schema, given if isinstance(given, dict) else {}, 1)
+
+
+def make_auto(draft: Draft, name: str, default: str) -> None:
+    """Make a field a sub-config of the type that it names."""
+    given = draft.values.get(name)
+    draft.values[name] = make_sub(draft, SubConfig(name, default, auto=True), given if isinstance(given, dict) else {}, 1)
 
 
 def sub_schema(draft: Draft, spec: SubConfig, given: Mapping[str, Any] | None) -> Schema | None:
@@ -193,10 +235,30 @@ def _set_num_labels(draft: Draft, count: Any) -> None:
 
 
 def _per_layer(draft: Draft, given: Any) -> None:
+    """Overrides of single layers: whole numbers as keys, without those that repeat the value of all layers.
+
+    Source: transformers integrations/heterogeneity/configuration_utils.py.
+    """
+    pointer = draft.pointer_of("per_layer_config")
     if not isinstance(given, dict):
-        draft.note("per_layer_config", Problem("type", "expected dict", given, draft.pointer_of("per_layer_config")))
+        draft.note("per_layer_config", Problem("type", "expected dict", given, pointer))
         return
-    draft.values["per_layer_config"] = given
+    layers: dict[int, dict[str, Any]] = {}
+    for key, overrides in given.items():
+        number = _whole(key)
+        if number is None or not isinstance(overrides, dict):
+            draft.note("per_layer_config", Problem("type", "expected layer numbers with objects", given, pointer))
+            continue
+        kept = {n: v for n, v in overrides.items() if n == "skip" or not draft.has(n) or draft.field(n) != v}
+        if kept:
+            layers[number] = kept
+    draft.values["per_layer_config"] = layers
+
+
+def _whole(key: Any) -> int | None:
+    if type(key) is int:
+        return key
+    return int(key) if isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) < 10 else None
 
 
 def _rename_layer_types(draft: Draft) -> None:

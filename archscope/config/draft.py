@@ -17,7 +17,7 @@ class Draft:
     It is the scope that formulas are evaluated in.
     """
 
-    __slots__ = ("extras", "found", "lets", "owner_type", "pointer", "pointers", "problems", "raw", "schema", "values")
+    __slots__ = ("extras", "found", "lets", "moved", "owner_type", "pointer", "pointers", "problems", "raw", "schema", "values")
 
     def __init__(self, schema: Schema | None, raw: Mapping[str, Any], pointer: str, owner_type: str = "") -> None:
         self.schema = schema
@@ -31,6 +31,8 @@ class Draft:
         self.problems: dict[str, Problem] = {}
         # Keys that stand elsewhere in the file than in the object at `pointer`; "" for those that stand nowhere.
         self.pointers: dict[str, str] = {}
+        # The same for keys that were moved into a sub-config, by its name.
+        self.moved: dict[str, dict[str, str]] = {}
 
     # the scope of formulas
 
@@ -64,16 +66,17 @@ class Draft:
     def take(self, given: Mapping[str, Any]) -> None:
         """Set the declared fields: from the given keys after a check, else from the defaults; keep the other keys."""
         assert self.schema is not None
-        fields, values, extras = self.schema.fields, self.values, self.extras
+        fields, values, extras, aliases = self.schema.fields, self.values, self.extras, self.schema.aliases
         values.update(self.schema.defaults)
         for key, value in given.items():
+            value = decoded(value) if type(value) in (list, dict) else value
             field = fields.get(key)
             if field is None:
                 extras[key] = value
             elif checker(field.annotation)(value) and _in_range(field, value):
-                values[key] = value
+                values[aliases.get(key, key)] = value
             else:
-                values[key] = self.stand_in(field, value, key)
+                values[aliases.get(key, key)] = self.stand_in(field, value, key)
 
     def stand_in(self, field: Field, value: Any, key: str) -> Any:
         """A usable value for one that does not fit, and the note of why."""
@@ -140,9 +143,56 @@ class Draft:
                 self.lets[name] = None
             self.note(name, Problem("derived", f"cannot be derived: {_why(error)}"))
 
+    def put(self, name: str, formula: str, when: str = "") -> None:
+        """Set a field by a formula."""
+        self.run("set", name, when, formula)
+
+    def set_aside(self, name: str, formula: str, when: str = "") -> None:
+        """Keep a value under a name (`let_...`) for later formulas."""
+        self.run("let", name, when, formula)
+
+    def set_key(self, name: str, formula: str) -> None:
+        """Act as if a key that the file does not have were written in it."""
+        if name not in self.extras:
+            self.run("key", name, "", formula)
+
+    def take_from(self, name: str, value: Any, path: str, key: str) -> None:
+        """Set a field from a key that this class reads under another name.
+
+        Args:
+            name: the field.
+            value: what is written.
+            path: where, below this object; "" for a place that is not in the file.
+            key: as spelled there.
+        """
+        field = self.schema.fields.get(name) if self.schema is not None else None
+        self.pointers[key] = pointer = self.pointer + path
+        if field is not None and not checker(field.annotation)(value):
+            value = self.stand_in(field, value, key)
+        self.values[self.canonical(name)] = value
+        self.found[self.canonical(name)] = Origin("alias", pointer, key)
+
     def sub_drafts(self) -> Iterator[tuple[str, Draft]]:
         """The sub-configs, by name."""
         return ((name, value) for name, value in self.values.items() if isinstance(value, Draft))
+
+
+_FLOATS: Mapping[str, float] = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
+
+
+def decoded(value: Any) -> Any:
+    """A value in which {"__float__": "Infinity"} is the float; looked for in the value itself and one level below.
+
+    Source: transformers configuration_utils.py, `_decode_special_floats`, which saves such floats in this way.
+    """
+    if isinstance(value, dict):
+        if len(value) == 1 and "__float__" in value and isinstance(value["__float__"], str):
+            return _FLOATS.get(value["__float__"], value)
+        if any(type(v) is dict and "__float__" in v for v in value.values()):
+            return {k: decoded(v) if type(v) is dict else v for k, v in value.items()}
+    elif isinstance(value, list) and any(type(v) is dict and "__float__" in v for v in value):
+        return [decoded(v) if type(v) is dict else v for v in value]
+    return value
 
 
 def _why(error: BaseException) -> str:

@@ -12,7 +12,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 MAX_LENGTH = 100_000
 FAILURES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -22,6 +22,7 @@ class ImplausibleSize(ValueError):
     """A list longer than any model has layers."""
 
 
+@runtime_checkable
 class Scope(Protocol):
     """What a formula can read: fields, keys of the file, and values set aside by earlier steps."""
 
@@ -99,18 +100,19 @@ def _isinstance(value: Any, *words: str) -> bool:
 _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "list": lambda v: isinstance(v, list),
     "tuple": lambda v: isinstance(v, tuple),
+    "Sequence": lambda v: isinstance(v, list | str),
     "Iterable": lambda v: isinstance(v, list | tuple | dict | str),
     "dict": lambda v: isinstance(v, dict),
     "str": lambda v: isinstance(v, str),
     "int": lambda v: isinstance(v, int),
     "float": lambda v: isinstance(v, float),
     "bool": lambda v: isinstance(v, bool),
-    "PreTrainedConfig": lambda v: hasattr(v, "extras"),
+    "PreTrainedConfig": lambda v: isinstance(v, Scope),
 }
 
 
 def _attribute(owner: Any, name: str, *default: Any) -> Any:
-    if hasattr(owner, "extras"):
+    if isinstance(owner, Scope):
         return owner.field(name) if not default or owner.has(name) else default[0]
     if default:
         return default[0]
@@ -140,7 +142,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "prod": math.prod,
     "isinstance": _isinstance,
     "attribute": _attribute,
-    "has_attribute": lambda owner, name: owner.has(name) if hasattr(owner, "extras") else False,
+    "has_attribute": lambda owner, name: owner.has(name) if isinstance(owner, Scope) else False,
 }
 _METHODS: Mapping[type, frozenset[str]] = {
     dict: frozenset({"get", "items", "keys", "values", "copy"}),

@@ -49,6 +49,16 @@ class SubConfig(NamedTuple):
     defaults: Mapping[str, Any] = _EMPTY
 
 
+class Property(NamedTuple):
+    """A value that the class computes when it is read.
+
+    formula: "" where it is no formula. settable: whether a file may give a value of that name (some classes ignore it).
+    """
+
+    formula: str
+    settable: bool
+
+
 class Step(NamedTuple):
     """One thing that the class does to its fields: see `archscope.dev.steps`."""
 
@@ -75,7 +85,8 @@ class Schema:
     tasks: Mapping[str, Any]
     other_models: tuple[str, ...]
     also_reads: frozenset[str]
-    properties: Mapping[str, bool]
+    properties: Mapping[str, Property]
+    registered: bool
     default_theta: Any
     default_rope_type: str
     rope_type_labels: tuple[str, ...]
@@ -175,21 +186,23 @@ def _schema(model_type: str, data: Mapping[str, Any], inner: Mapping[str, Any]) 
     for name, entry in data["properties"].items():
         fields[name] = _field(name, entry)
     get = data.get
+    aliases = get("x-aliases", _EMPTY)
     return Schema(
         model_type=model_type,
         class_name=data["x-class"],
         module=data["x-module"],
         transformers=shared.transformers,
         fields=fields,
-        defaults={name: field.default for name, field in fields.items()},
-        aliases=get("x-aliases", _EMPTY),
+        defaults={aliases.get(name, name): _tagged(field.default) for name, field in fields.items()},
+        aliases=aliases,
         sub_configs={name: _sub_config(name, entry) for name, entry in get("x-sub-configs", _EMPTY).items()},
         steps=tuple(_step(entry) for entry in get("x-steps", ())),
         procedure=tuple(get("x-procedure", ())),
         tasks=get("x-tasks", _EMPTY),
         other_models=tuple(get("x-other-models", ())),
         also_reads=frozenset(get("x-also-reads", ())),
-        properties=get("x-properties", _EMPTY),
+        properties={name: _property(entry) for name, entry in get("x-properties", _EMPTY).items()},
+        registered="title" in data,
         default_theta=get("x-default-theta", 10000.0),
         default_rope_type=get("x-default-rope-type", "default"),
         rope_type_labels=tuple(get("x-rope-type-labels", ())),
@@ -197,6 +210,16 @@ def _schema(model_type: str, data: Mapping[str, Any], inner: Mapping[str, Any]) 
         rope_conversion=get("x-rope-conversion", ""),
         inner=inner or get("$defs", _EMPTY),
     )
+
+
+def _property(entry: Mapping[str, Any]) -> Property:
+    return Property(entry.get("formula", ""), entry.get("settable", False))
+
+
+def _tagged(value: Any) -> Any:
+    from archscope.config.draft import decoded
+
+    return decoded(value) if type(value) in (list, dict) else value
 
 
 def _sub_config(name: str, entry: Mapping[str, Any]) -> SubConfig:

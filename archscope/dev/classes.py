@@ -10,7 +10,8 @@ import types
 import typing
 from typing import Any
 
-from archscope.dev.steps import Untranslatable, steps_of
+from archscope.config.procedures import names as procedure_names
+from archscope.dev.steps import Untranslatable, property_formula, steps_of
 
 Json = Any
 
@@ -28,6 +29,19 @@ def _listed(value: Any) -> Any:
         return [_listed(v) for v in value]
     if isinstance(value, dict):
         return {str(k): _listed(v) for k, v in value.items()}
+    return value
+
+
+# Filled by every class with two labels where the file names none.
+_LABELS = ("id2label", "label2id")
+
+
+def _encoded(value: Any) -> Any:
+    """Floats that JSON has no word for, in the form that transformers itself saves them in."""
+    if isinstance(value, list):
+        return [_encoded(v) for v in value]
+    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+        return {"__float__": "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}
     return value
 
 
@@ -142,7 +156,7 @@ def field_schema(field: dataclasses.Field[Any], instance: Any) -> Json:
     entry: dict[str, Json] = dict(json_types(field.type))
     default = _default(field)
     if default is not dataclasses.MISSING and is_json(default):
-        entry["default"] = _listed(default)
+        entry["default"] = _encoded(_listed(default))
     elif default is dataclasses.MISSING:
         entry["x-required"] = True
     entry |= validators(field)
@@ -150,8 +164,9 @@ def field_schema(field: dataclasses.Field[Any], instance: Any) -> Json:
     if isinstance(field.type, str):
         entry["x-unchecked"] = True
     effective = vars(instance).get(field.name) if instance is not None else None
-    if instance is not None and is_json(effective) and _listed(effective) != entry.get("default"):
-        entry["x-effective"] = _listed(effective)
+    if instance is not None and is_json(effective) and _encoded(_listed(effective)) != entry.get("default"):
+        if not (field.name in _LABELS and len(effective or ()) == 2):
+            entry["x-effective"] = _encoded(_listed(effective))
     return entry
 
 
@@ -181,10 +196,13 @@ def class_schema(cls: Any, registered: dict[type, str]) -> dict[str, Json]:
         result["x-no-defaults"] = True
     result |= _class_attributes(cls)
     result |= _sub_configs(cls, registered)
+    chain = [k.__name__ for k in cls.__mro__ if "__post_init__" in vars(k)]
     try:
+        if chain[0] in procedure_names():
+            raise Untranslatable("written by hand")
         result["x-steps"] = steps_of(cls, frozenset(f.name for f in dataclasses.fields(cls)))
     except Untranslatable:
-        result["x-procedure"] = [k.__name__ for k in cls.__mro__ if "__post_init__" in vars(k)]
+        result["x-procedure"] = chain[:-1]
     result["properties"] = properties
     return result
 
@@ -224,12 +242,13 @@ def _class_attributes(cls: Any) -> dict[str, Json]:
 def _properties_of(cls: Any) -> dict[str, Json]:
     from transformers.configuration_utils import PreTrainedConfig
 
-    readable = {
-        name: value
-        for name, value in inspect.getmembers(cls, lambda m: isinstance(m, property))
-        if not hasattr(PreTrainedConfig, name) and not name.startswith("_")
-    }
-    return {"x-properties": {n: v.fset is not None for n, v in sorted(readable.items())}} if readable else {}
+    fields = frozenset(f.name for f in dataclasses.fields(cls))
+    found: dict[str, Json] = {}
+    for name, value in sorted(inspect.getmembers(cls, lambda m: isinstance(m, property))):
+        if not hasattr(PreTrainedConfig, name) and not name.startswith("_"):
+            formula = property_formula(cls, value, fields)
+            found[name] = ({"formula": formula} if formula else {}) | ({"settable": True} if value.fset else {})
+    return {"x-properties": found} if found else {}
 
 
 def _sub_configs(cls: Any, registered: dict[type, str]) -> dict[str, Json]:

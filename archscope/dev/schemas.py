@@ -113,16 +113,25 @@ def _listed(names: str | list[str]) -> list[str]:
 
 
 def _inner_classes(cls: Any, registered: dict[type, str]) -> list[Any]:
+    """Config classes that this one is made of and that no model type is registered for."""
     from transformers.configuration_utils import PreTrainedConfig
 
     found: list[Any] = []
-    queue = [s.config_class for s in cls.sub_configs_defaults.values()]
+    queue = _mentioned(cls)
     while queue:
         inner = queue.pop(0)
         if issubclass(inner, PreTrainedConfig) and inner not in registered and inner not in found:
             found.append(inner)
-            queue += [s.config_class for s in inner.sub_configs_defaults.values()]
+            queue += _mentioned(inner)
     return sorted(found, key=lambda c: str(c.__name__))
+
+
+def _mentioned(cls: Any) -> list[Any]:
+    """The classes of the sub-configs, and those that `__post_init__` calls by name."""
+    method = vars(cls).get("__post_init__")
+    names = method.__code__.co_names if method is not None else ()
+    called = [method.__globals__.get(name) for name in names] if method is not None else []
+    return [s.config_class for s in cls.sub_configs_defaults.values()] + [c for c in called if isinstance(c, type)]
 
 
 def _common(names: list[str]) -> dict[str, Any]:
@@ -171,7 +180,7 @@ def _dump(schema: dict[str, Any], indent: str = "") -> str:
     return text + "\n"
 
 
-_SPREAD = frozenset({"properties", "$defs", "x-steps", "x-sub-configs", "x-tasks"})
+_SPREAD = frozenset({"properties", "$defs", "x-steps", "x-sub-configs", "x-tasks", "x-properties"})
 
 
 def _mapping(value: dict[str, Any], indent: str) -> str:

@@ -25,7 +25,7 @@ from typing import Any
 Step = dict[str, Any]
 
 _CALLS = frozenset(
-    "len int float bool list tuple min max sum round abs range enumerate zip sorted set str dict any all".split()
+    "len int float bool list tuple min max sum round abs range enumerate zip sorted set str dict any all reversed".split()
 )
 _METHODS = frozenset("get items keys values lower upper strip split index count startswith endswith copy".split())
 _IDENTITY = frozenset({"deepcopy", "copy"})
@@ -43,6 +43,16 @@ def steps_of(cls: type, fields: frozenset[str]) -> list[Step]:
     """
     chain = [k for k in cls.__mro__ if "__post_init__" in vars(k)]
     return _Reader(cls, chain, fields).read(0)
+
+
+def property_formula(cls: type, held: property, fields: frozenset[str]) -> str:
+    """The formula of a property, "" for one that is no formula."""
+    reader = _Reader(cls, [], fields)
+    try:
+        formula = ast.unparse(_Scope(reader, 0).property_value(held))
+    except Untranslatable:
+        return ""
+    return "" if reader.steps or "pop(" in formula or " _" in f" {formula}" else formula
 
 
 def _source_tree(function: Any) -> ast.FunctionDef:
@@ -136,8 +146,9 @@ class _Scope:
             self.expression_statement(node.value, when)
         elif isinstance(node, ast.If):
             self.branch(node, when)
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            self.assign(node.targets[0], node.value, when)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                self.assign(target, node.value, when)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             self.assign(node.target, node.value, when)
         elif isinstance(node, ast.AugAssign):
@@ -171,11 +182,40 @@ class _Scope:
             if owner == "self" and method == "set_output_features_output_indices":
                 self.steps.append(self.with_when({"do": "backbone_stages"}, when))
                 return
+            if owner == "self" and method == "validate_layer_type":
+                return
+        if isinstance(function, ast.Attribute) and self.change_in_place(function, node.args, when):
+            return
         if isinstance(function, ast.Name) and function.id == "setattr" and getattr(node.args[0], "id", "") == "self":
             name = self.constant(self.rewrite(node.args[1]))
             self.add({"set": self.canonical(name)}, when, node.args[2])
             return
         raise Untranslatable(f"call {ast.unparse(node)[:80]}")
+
+    def change_in_place(self, function: ast.Attribute, arguments: list[ast.expr], when: list[str]) -> bool:
+        """A method that changes a mapping or list held by a field, written as a new value of that field."""
+        owner = function.value
+        if not (isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and owner.value.id == "self"):
+            return False
+        name, given = self.target_name(owner), [ast.unparse(self.rewrite(a)) for a in arguments]
+        texts = {
+            "setdefault": "{{{0}: {1}, **{name}}}",
+            "update": "{{**{name}, **{0}}}",
+            "pop": "{{k: v for k, v in {name}.items() if k != {0}}}",
+            "append": "[*{name}, {0}]",
+        }
+        if function.attr not in texts:
+            return False
+        text = texts[function.attr].format(*given, name=name)
+        self.steps.append({**self.with_when({"set": name}, when), "to": text})
+        return True
+
+    def change_item(self, target: ast.Subscript, value: ast.expr, when: list[str]) -> None:
+        """`self.x[i] = v`, written as a new value of x."""
+        name, new = self.target_name(target.value), ast.unparse(self.rewrite(value))
+        index = ast.unparse(self.rewrite(target.slice))
+        text = f"[*{name}[:-1], {new}]" if index == "-1" else f"{{**{name}, {index}: {new}}}"
+        self.steps.append({**self.with_when({"set": name}, when), "to": text})
 
     def super_call(self, node: ast.AST, when: list[str]) -> None:
         if when:
@@ -226,6 +266,9 @@ class _Scope:
             return
         if isinstance(target, ast.Subscript) and getattr(target.value, "id", "") == "kwargs":
             self.add({"key": self.constant(target.slice)}, when, value)
+            return
+        if isinstance(target, ast.Subscript) and getattr(getattr(target.value, "value", None), "id", "") == "self":
+            self.change_item(target, value, when)
             return
         raise Untranslatable(f"assignment to {ast.unparse(target)}")
 
@@ -320,10 +363,22 @@ class _Scope:
         return ast.Name(name)
 
     def property_value(self, held: property) -> ast.expr:
-        body = [s for s in _source_tree(held.fget).body if not isinstance(getattr(s, "value", None), ast.Constant)]
-        if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
-            return _Scope(self.reader, self.depth).rewrite(body[0].value)
-        raise Untranslatable("property with more than a return")
+        """What a property returns: assignments to local names, then a return, or a chain of `if ...: return`."""
+        scope = _Scope(self.reader, self.depth)
+        return scope.returned(_source_tree(held.fget).body)
+
+    def returned(self, body: list[ast.stmt]) -> ast.expr:
+        for place, node in enumerate(body):
+            if isinstance(node, ast.Return) and node.value is not None:
+                return self.rewrite(node.value)
+            if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Return):
+                test, rest = self.rewrite(node.test), [*node.orelse, *body[place + 1 :]]
+                return ast.IfExp(test, self.returned(node.body), self.returned(rest))
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                self.locals[node.targets[0].id] = self.rewrite(node.value)
+            elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant | ast.Call)):
+                break
+        raise Untranslatable("property with more than returns")
 
     def init_kwargs(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Subscript) and "sub_configs_defaults" in ast.unparse(node.value):
@@ -353,7 +408,9 @@ class _Scope:
             name = "key" if method == "get" else "pop"
             arguments = [ast.Constant(self.constant(node.args[0])), *(self.rewrite(a) for a in node.args[1:])]
             return ast.Call(ast.Name(name), arguments, [])
-        if isinstance(owner, ast.Name) and owner.id == "math":
+        if isinstance(owner, ast.Name) and owner.id == "functools" and ast.unparse(node.args[0]) == "operator.mul":
+            return ast.Call(ast.Name("prod"), [self.rewrite(node.args[1])], [])
+        if isinstance(owner, ast.Name) and owner.id in ("math", "np"):
             return ast.Call(ast.Name(method), [self.rewrite(a) for a in node.args], [])
         if isinstance(owner, ast.Name) and owner.id == "copy" and method in _IDENTITY:
             return self.rewrite(node.args[0])
@@ -376,7 +433,7 @@ class _Scope:
 
     def isinstance_call(self, value: ast.expr, kinds: ast.expr) -> ast.expr:
         words = [ast.unparse(k) for k in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
-        known = {"list", "tuple", "dict", "str", "int", "float", "bool", "PreTrainedConfig", "Iterable"}
+        known = {"list", "tuple", "dict", "str", "int", "float", "bool", "PreTrainedConfig", "Iterable", "Sequence"}
         if not set(words) <= known:
             raise Untranslatable(f"isinstance {words}")
         return ast.Call(ast.Name("isinstance"), [self.rewrite(value), *(ast.Constant(w) for w in words)], [])
@@ -403,8 +460,10 @@ class _Scope:
     def rewrite_list(self, node: ast.List) -> ast.expr:
         return ast.List([self.rewrite(e) for e in node.elts])
 
-    def rewrite_tuple(self, node: ast.Tuple) -> ast.expr:
+    def rewrite_tuple(self, node: ast.Tuple | ast.Set) -> ast.expr:
         return ast.List([self.rewrite(e) for e in node.elts])
+
+    rewrite_set = rewrite_tuple
 
     def rewrite_dict(self, node: ast.Dict) -> ast.expr:
         keys = [None if k is None else self.rewrite(k) for k in node.keys]
@@ -427,13 +486,13 @@ class _Scope:
         ]
         return ast.JoinedStr(parts)
 
-    def rewrite_listcomp(self, node: ast.ListComp) -> ast.expr:
+    def rewrite_listcomp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> ast.expr:
         generators, outer = self.generators(node.generators)
         result = ast.ListComp(self.rewrite(node.elt), generators)
         self.bound = outer
         return result
 
-    rewrite_generatorexp = rewrite_listcomp
+    rewrite_generatorexp = rewrite_setcomp = rewrite_listcomp
 
     def rewrite_dictcomp(self, node: ast.DictComp) -> ast.expr:
         generators, outer = self.generators(node.generators)
