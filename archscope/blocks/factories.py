@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from archscope.blocks.attention import Attention, Position, Rope, head_norms
@@ -24,6 +25,7 @@ EPSILONS: Final = (
     "norm_eps",
 )
 """The fields that hold the epsilon of a norm, in the order of the search."""
+NO_SIZES: Final[Mapping[str, int | None]] = MappingProxyType({})
 
 
 def size(c: Config, field: str) -> Size:
@@ -146,12 +148,31 @@ def sliding_window(c: Config, kind: object) -> int | None:
     return _whole(window)
 
 
-def latent_attention(c: Config, *, name: str = "self_attn", bias: bool = False, window: int | None = None) -> LatentAttention:
-    """Multi-head latent attention from kv_lora_rank, q_lora_rank and the three head widths."""
-    d, heads = size(c, "hidden_size"), size(c, "num_attention_heads")
-    nope, rotary, value = (size(c, f) for f in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
-    rank = size(c, "kv_lora_rank")
-    q_rank = size(c, "q_lora_rank") if c.get("q_lora_rank") is not None else None
+def latent_attention(
+    c: Config,
+    *,
+    name: str = "self_attn",
+    bias: bool = False,
+    out: str = "o_proj",
+    extras: tuple[Block, ...] = (),
+    sizes: Mapping[str, int | None] = NO_SIZES,
+    layer_type: str = "",
+    window: int | None = None,
+    scale: float | None = None,
+) -> LatentAttention:
+    """Multi-head latent attention from kv_lora_rank, q_lora_rank and the three head widths.
+
+    `sizes` has the fields that differ in this kind of layer; `extras` (a gate, an indexer, further norms) stand before
+    the output matrix, whose name is `out`.
+    """
+
+    def of(field: str) -> Size:
+        return Size(sizes[field], SYMBOLS[field]) if field in sizes else size(c, field)  # type: ignore[arg-type]
+
+    d, heads = size(c, "hidden_size"), of("num_attention_heads")
+    nope, rotary, value = (of(f) for f in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
+    rank = of("kv_lora_rank")
+    q_rank = None if sizes.get("q_lora_rank", c.get("q_lora_rank")) is None else of("q_lora_rank")
     query = heads * (nope + rotary)
     if q_rank is None:
         queries: tuple[Block, ...] = (linear("q_proj", d, query, role="q"),)
@@ -170,13 +191,15 @@ def latent_attention(c: Config, *, name: str = "self_attn", bias: bool = False, 
         kv_rank=rank,
         q_rank=q_rank,
         window=window,
-        rope=rope(c, dim=int(rotary)),
+        scale=scale,
+        rope=rope(c, layer_type, dim=int(rotary)) if rotary else None,
         parts=(
             *queries,
             linear("kv_a_proj_with_mqa", d, rank + rotary, bias, role="kv_a"),
             rms_norm("kv_a_layernorm", rank, role="kv_a_norm"),
             linear("kv_b_proj", rank, heads * (nope + value), role="kv_b"),
-            linear("o_proj", heads * value, d, bias, role="o"),
+            *extras,
+            linear(out, heads * value, d, bias, role="o"),
         ),
         fields=(
             "num_attention_heads",

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from archscope.blocks.attention import Rope
 from archscope.blocks.base import Block, Flow, Port
+from archscope.blocks.indexer import SparseIndexer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,7 +15,7 @@ class LatentAttention(Block):
     """Attention whose cache is a latent of kv_rank values and one shared rotary key.
 
     Shapes: queries (T, num_heads, nope_dim + rope_dim), values (T, num_heads, v_head_dim), latent (T, kv_rank + rope_dim).
-    Parts carry the roles q (or q_a, q_a_norm, q_b), kv_a, kv_a_norm, kv_b, o.
+    Parts carry the roles q (or q_a, q_a_norm, q_b), kv_a, kv_a_norm, kv_b, k_rope_norm, gate, indexer, o.
     Source: DeepSeek-V2 (arXiv 2405.04434) section 2.1.
     """
 
@@ -30,6 +31,7 @@ class LatentAttention(Block):
     causal: bool = True
     window: int | None = None
     rope: Rope | None = None
+    scale: float | None = None
 
     def children(self) -> tuple[Block, ...]:
         return self.parts
@@ -43,6 +45,12 @@ class LatentAttention(Block):
     def expanded_cache_width(self) -> int:
         """Elements that one layer keeps per token where whole keys and values are cached, as transformers does."""
         return self.num_heads * (self.nope_dim + self.rope_dim + self.v_head_dim)
+
+    @property
+    def indexer(self) -> SparseIndexer | None:
+        """What chooses the positions that a query sees; None where it sees all of them (or a window)."""
+        found = self.find("indexer")
+        return found if isinstance(found, SparseIndexer) else None
 
     @property
     def in_width(self) -> int | None:
@@ -66,6 +74,9 @@ class LatentAttention(Block):
         query = self.num_heads * (self.nope_dim + self.rope_dim)
         flows.append(Flow(at, Port("#rope", query)))
         flows.append(Flow(Port("#rope", query), Port("#attend", query)))
+        for role in ("gate", "indexer"):
+            if (part := self.find(role)) is not None:
+                flows += [Flow(Port("in"), Port(role, part.in_width)), Flow(Port(role), Port("#attend"))]
         kv_a, norm, kv_b, out = (self.find(role) for role in ("kv_a", "kv_a_norm", "kv_b", "o"))
         if kv_a is not None and kv_b is not None:
             latent = None if kv_a.out_width is None else kv_a.out_width - self.rope_dim

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture, parallel
 from archscope.blocks.base import Block, group, weight
-from archscope.blocks.factories import attention, mlp, size
+from archscope.blocks.factories import attention, head_size, mlp, size
 from archscope.blocks.leaves import layer_norm
 from archscope.blocks.skeletons import decoder, with_head
 from archscope.config import Config
@@ -34,7 +34,7 @@ def _head_norms(c: Config) -> tuple[Block, ...]:
     """A weight for each head: shape (heads, head_dim)."""
     if not c.use_qk_norm:
         return ()
-    heads, kv, width = (size(c, f) for f in ("num_attention_heads", "num_key_value_heads", "head_dim"))
+    heads, kv, width = size(c, "num_attention_heads"), size(c, "num_key_value_heads"), head_size(c)
     return (
         group("q_norm", weight("weight", heads, width), role="q_norm"),
         group("k_norm", weight("weight", kv, width), role="k_norm"),
