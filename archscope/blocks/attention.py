@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from archscope.blocks.base import Block, Flow, Port
 from archscope.blocks.leaves import Norm, NormKind
 from archscope.blocks.size import Size
 
+FUSED: Final = (("qkv", "qkv"), ("gqkv", "gqkv"), ("kv", "kv"), ("q", "q"), ("k", "k"), ("v", "v"))
+"""Roles of the projections, and the streams that each of them makes."""
 Position = Literal["rope", "none", "learned", "alibi", "relative"]
 
 
@@ -33,10 +35,12 @@ class Attention(Block):
     """Scaled dot-product attention over heads.
 
     Shapes: queries (T, num_heads, head_dim), keys (T, num_kv_heads, head_dim), values (T, num_kv_heads, v_head_dim).
-    Parts carry the roles q, k, v, qkv, kv, o, q_norm, k_norm, sinks, bias (relative positions), gate.
+    Parts carry the roles q, k, v, qkv, kv, gqkv (with a gate of the width of the output), o, q_norm, k_norm, sinks, bias
+    (relative positions), gate, norm (between the product and o). Without a part for values, they are the keys.
     `window` is the number of positions that a sliding layer sees, `chunk` the same for chunked attention; None is all.
     `memory_width` is the width of what keys and values are made from in cross attention, None for self-attention.
-    `late_norm` puts the norms on queries and keys after the rotation, not before it.
+    `late_norm` puts the norms on queries and keys after the rotation, not before it. `reuses` says whose keys and values
+    the layer attends to where it makes none of its own ("the last sliding layer before").
     """
 
     component: ClassVar[str] = "attention"
@@ -56,6 +60,7 @@ class Attention(Block):
     softcap: float | None = None
     memory_width: int | None = None
     late_norm: bool = False
+    reuses: str = ""
 
     def children(self) -> tuple[Block, ...]:
         return self.parts
@@ -79,7 +84,7 @@ class Attention(Block):
 
     @property
     def in_width(self) -> int | None:
-        first = self.find("q") or self.find("qkv")
+        first = self.find("q") or self.find("qkv") or self.find("gqkv")
         return first.in_width if first else None
 
     @property
@@ -93,10 +98,11 @@ class Attention(Block):
             "q": self.num_heads * self.head_dim,
             "k": self.num_kv_heads * self.head_dim,
             "v": self.num_kv_heads * self.v_head_dim,
+            "g": self.num_heads * self.v_head_dim,
         }
         flows: list[Flow] = []
         ends: dict[str, Port] = {}
-        for fused, streams in (("qkv", "qkv"), ("kv", "kv"), ("q", "q"), ("k", "k"), ("v", "v")):
+        for fused, streams in FUSED:
             part = self.find(fused)
             if part is None:
                 continue
@@ -106,16 +112,20 @@ class Attention(Block):
             for stream in streams:
                 exact = part.out_width if len(streams) == 1 else _share(part.out_width, whole, widths[stream])
                 ends[stream] = Port(fused, exact)
+        if "k" in ends:
+            ends.setdefault("v", ends["k"])
         flows += self._to_product(ends, widths)
+        if self.reuses:
+            flows.append(Flow(Port("#reused"), Port("#attend"), "cache"))
         gate = self.find("gate")
         if gate is not None:
             flows += [Flow(Port("in"), Port("gate", gate.in_width)), Flow(Port("gate"), Port("#attend"))]
-        out = self.find("o")
-        if out is not None:
-            flows.append(Flow(Port("#attend", self.num_heads * self.v_head_dim), Port("o", out.in_width)))
-            flows.append(Flow(Port("o", out.out_width), Port("out")))
-        else:
-            flows.append(Flow(Port("#attend", self.num_heads * self.v_head_dim), Port("out")))
+        at = Port("#attend", self.num_heads * self.v_head_dim)
+        for role in ("norm", "o"):
+            if (part := self.find(role)) is not None:
+                flows.append(Flow(at, Port(role, part.in_width)))
+                at = Port(role, part.out_width)
+        flows.append(Flow(at, Port("out")))
         return tuple(flows)
 
     def _to_product(self, ends: dict[str, Port], widths: dict[str, int]) -> list[Flow]:
