@@ -77,7 +77,7 @@ def plain_bridge(
 
 def fused_gated_bridge(
     inputs: int,
-    width: int,
+    fused: int,
     outputs: int,
     *,
     name: str = "",
@@ -85,10 +85,38 @@ def fused_gated_bridge(
     names: tuple[str, str] = ("linear_1", "linear_2"),
     activation: str = "silu",
 ) -> Mlp:
-    """A gated block whose first matrix holds gate and up, `width` each, and whose way out is as wide as `outputs`."""
+    """A gated block whose first matrix gives gate and up side by side, `fused` wide together."""
     parts = (
-        linear(names[0], inputs, 2 * width, bias, role="gate_up"),
-        linear(names[1], width, outputs, bias, role="down"),
+        linear(names[0], inputs, fused, bias, role="gate_up"),
+        linear(names[1], fused // 2, outputs, bias, role="down"),
+    )
+    return Mlp(
+        name=name,
+        role="bridge",
+        width=fused // 2,
+        hidden=inputs,
+        gated=True,
+        activation=activation,
+        parts=parts,
+        fields=(),
+    )
+
+
+def gated_bridge(
+    inputs: int,
+    width: int,
+    outputs: int,
+    *,
+    name: str = "",
+    bias: bool = False,
+    names: tuple[str, str, str] = ("gate_proj", "up_proj", "down_proj"),
+    activation: str = "silu",
+) -> Mlp:
+    """down(act(gate(x)) * up(x)) whose way out is not as wide as its way in."""
+    parts = (
+        linear(names[0], inputs, width, bias, role="gate"),
+        linear(names[1], inputs, width, bias, role="up"),
+        linear(names[2], width, outputs, bias, role="down"),
     )
     return Mlp(
         name=name, role="bridge", width=width, hidden=inputs, gated=True, activation=activation, parts=parts, fields=()
