@@ -3,7 +3,8 @@
 ArchscopeError            the job cannot be done at all
 ├── InputError            nothing to read: no such path, not a regular file, too large, no permission
 ├── UsageError            what was asked for does not exist: a rule, a format, a severity
-└── RenderError           a figure cannot be made in this format here
+├── RenderError           a figure cannot be made in this format here
+└── IntrospectionError    the installed transformers cannot build this config
 
 A fault in the content of a file is never an exception: it is a Diagnostic.
 """
@@ -25,3 +26,7 @@ class UsageError(ArchscopeError):
 
 class RenderError(ArchscopeError):
     """The figure cannot be made in this format on this machine."""
+
+
+class IntrospectionError(ArchscopeError):
+    """The installed transformers cannot build this config, or is not there to try."""

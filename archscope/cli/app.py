@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+from glob import has_magic
 from typing import Any
 
 import click
 
 from archscope import __version__
 
-_COMMANDS = ("check", "draw", "show", "explain", "rules", "tensors")
+_COMMANDS = ("check", "draw", "show", "explain", "rules", "tensors", "verify")
 
 
 class _Commands(click.Group):
@@ -31,7 +32,7 @@ class _Commands(click.Group):
         first = args[0]
         if first in _COMMANDS or (first.startswith("-") and first != "-"):
             return super().resolve_command(ctx, args)
-        if first == "-" or os.path.lexists(first):
+        if first == "-" or os.path.lexists(first) or has_magic(first):
             return super().resolve_command(ctx, ["check", *args])
         from difflib import get_close_matches
 

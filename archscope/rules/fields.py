@@ -44,7 +44,7 @@ class WrongType(Rule[Config]):
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
         for name, problem in target.problems.items():
-            if problem.kind in ("type", "null", "sub-config"):
+            if problem.kind in ("type", "null"):
                 place = ctx.place(problem.pointer) if problem.pointer else ctx.at(name)
                 help_, fixes = _retyped(problem, place, ctx)
                 yield Finding(f"{name}: {problem.message}", place, help=help_, fixes=fixes)
@@ -173,6 +173,13 @@ class UnknownField(Rule[Config]):
                 )
 
 
+OLD_BASE_KEYS = (
+    "tie_encoder_decoder cross_attention_hidden_size pruned_heads torchscript use_bfloat16 tf_legacy_loss finetuning_task "
+    "task_specific_params tokenizer_class prefix bad_words_ids is_decoder add_cross_attention tie_word_embeddings"
+).split()
+"""Keys of every config in transformers 4."""
+
+
 def _said(config: Config, name: str) -> bool:
     return bool(config.pointer_of(name))
 
@@ -198,7 +205,7 @@ def known_keys(model_type: str) -> frozenset[str]:
     own: set[str] = set()
     if schema is not None:
         own = {*schema.fields, *schema.aliases, *schema.also_reads, *schema.sub_configs, *schema.properties}
-    legacy = {"rope_scaling", "rope_theta", "torch_dtype", "auto_map", "quantization_config", "num_labels", "model_type"}
+    legacy = {*OLD_BASE_KEYS, "rope_scaling", "rope_theta", "torch_dtype", "auto_map", "quantization_config", "num_labels", "model_type"}
     return frozenset(own | legacy | shared.base_keys | shared.generation_keys)
 
 

@@ -102,14 +102,15 @@ class UnknownModelType(Rule[Config]):
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
         name = target.raw.get("model_type")
-        if target.pointer or not isinstance(name, str) or not name or target.schema is not None:
+        if not isinstance(name, str) or not name or "auto_map" in ctx.root.raw or name in model_types():
             return
-        if "auto_map" in target.raw:
+        if target.pointer and (ctx.root.schema is None or "model_type" not in target.raw):
             return
         near = _near(name)
+        what = "" if target.pointer else ", and the file names no code for it (auto_map)"
         yield Finding(
-            f"transformers {_version()} has no model type {name[:60]!r}, and the file names no code for it (auto_map)",
-            ctx.place("/model_type"),
+            f"transformers {_version()} has no model type {name[:60]!r}{what}",
+            ctx.place(f"{target.pointer}/model_type"),
             help=f"did you mean {near!r}?" if near else "",
             severity=Severity.ERROR if near else None,
         )

@@ -1,0 +1,52 @@
+"""archscope's tensors against those that the installed transformers builds for the same config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from archscope.introspect import Instance, instantiate
+
+if TYPE_CHECKING:
+    from archscope.engine import Model
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What differs.
+
+    `missing` are tensors of transformers that archscope does not have, `unexpected` the other way round, `misshapen` those
+    of both with (archscope's, transformers') shape.
+    """
+
+    instance: Instance
+    parameters: int
+    missing: Mapping[str, Shape]
+    unexpected: Mapping[str, Shape]
+    misshapen: Mapping[str, tuple[Shape, Shape]]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether names, shapes and the number of parameters are equal."""
+        same = self.parameters == self.instance.parameters
+        return same and not (self.missing or self.unexpected or self.misshapen)
+
+
+def verify(model: Model) -> Verification:
+    """Build the class on the meta device and compare tensor by tensor.
+
+    Raises: IntrospectionError where transformers cannot build it.
+    """
+    instance = instantiate(model.document.mapping)
+    ours = {name: tuple(map(int, tensor.shape)) for name, tensor in model.tensors().items()}
+    theirs = instance.shapes
+    return Verification(
+        instance=instance,
+        parameters=model.parameters.total if model.parameters is not None else 0,
+        missing={name: shape for name, shape in theirs.items() if name not in ours},
+        unexpected={name: shape for name, shape in ours.items() if name not in theirs},
+        misshapen={n: (s, theirs[n]) for n, s in ours.items() if n in theirs and theirs[n] != s},
+    )
