@@ -8,7 +8,7 @@ from typing import Any
 
 from archscope.config import rope
 from archscope.config.draft import Draft
-from archscope.config.formulas import FAILURES, evaluate
+from archscope.config.formulas import FAILURES
 from archscope.config.origin import Origin, Problem
 from archscope.config.rope import RopeParameters
 from archscope.config.schema import Schema
@@ -67,7 +67,7 @@ class Config:
         if found is not self:
             return found
         try:
-            return _computed(draft, name)
+            return draft.beyond(draft.canonical(name))
         except FAILURES:
             raise AttributeError(f"{self.model_type or 'config'} has no field {name}") from None
 
@@ -146,11 +146,3 @@ class Config:
 def _type_in(raw: Mapping[str, Any]) -> str:
     found = raw.get("model_type")
     return found if isinstance(found, str) else ""
-
-
-def _computed(draft: Draft, name: str) -> Any:
-    """A value that the class computes when it is read. Raises: one of FAILURES, AttributeError where there is none."""
-    held = draft.schema.properties.get(name) if draft.schema is not None else None
-    if held is None or not held.formula:
-        raise AttributeError(name)
-    return evaluate(held.formula, draft)
