@@ -245,9 +245,9 @@ class Head(Block):
         flows: list[Flow] = []
         at = Port("in")
         for part in self.parts:
-            key = part.role if part.role and part.role != "logits" else part.name
+            key = part.name if part.role.endswith("logits") else part.role or part.name
             flows.append(Flow(at, Port(key, part.in_width)))
-            if part.role == "logits":
+            if part.role.endswith("logits"):
                 flows.append(Flow(Port(key, part.out_width), Port("out")))
             else:
                 at = Port(key, part.out_width if part.out_width is not None else at.width)

@@ -11,8 +11,8 @@ from archscope.config.config import Config
 MOST_LAYERS = 100_000
 MOST_EXPERTS = 1_000_000
 
-_LAYERS = re.compile(r"(^|_)(layers?|depth|depths|blocks?)(_|$)")
-_EXPERTS = re.compile(r"(^|_)experts?(_|$)")
+_LAYERS = re.compile(r"(^|_)(layers?|depth|blocks)$")
+_EXPERTS = re.compile(r"(^|_)experts$")
 
 
 class Implausible(NamedTuple):
