@@ -16,8 +16,9 @@ class StateMixer(Block):
 
     `mechanism` is the field's name of it ("Mamba-2", "gated delta net", "short convolution", ...). `inner` is the width
     inside; `state_elements` is what one layer keeps per sequence for the recurrence, `conv_elements` for the convolution.
-    Parts carry the roles in_proj, conv, norm, out_proj. `split` lists what the input projection is cut into, as (name, width); `heads_width` is the width that the heads make
-    up together, None where there are no heads.
+    Parts carry the roles in_proj, conv, norm, out_proj. `split` lists what the input projection is cut into, as (name,
+    width); `heads_width` is the width that the heads make up together, None where there are no heads. `wiring` is the data
+    flow of a mechanism that does not follow the usual chain.
     """
 
     component: ClassVar[str] = "state"
@@ -34,6 +35,7 @@ class StateMixer(Block):
     num_groups: int = 0
     split: tuple[tuple[str, int], ...] = ()
     heads_width: int | None = None
+    wiring: tuple[Flow, ...] = ()
 
     def children(self) -> tuple[Block, ...]:
         return self.parts
@@ -50,6 +52,8 @@ class StateMixer(Block):
 
     def flows(self) -> tuple[Flow, ...]:
         """Input projection, convolution, scan over the state, norm, output projection."""
+        if self.wiring:
+            return self.wiring
         flows: list[Flow] = []
         at = Port("in")
         first = self.find("in_proj")
