@@ -56,13 +56,15 @@ def assemble(
     tie: bool | None = None,
     heads: Mapping[str, tuple[Block, ...]] = NO_HEADS,
     label_tasks: Sequence[str] = (),
+    generative: Sequence[str] = (),
     extra: tuple[Block, ...] = (),
 ) -> Architecture:
     """The parts under the class that the config names.
 
     The base class has no head; generative classes have one over the vocabulary of the text config (`vocabulary` where
     the class counts otherwise), which is the token table where `tie` (default: tie_word_embeddings) is true. `heads`
-    has the heads of other tasks, `label_tasks` those with the usual head over labels.
+    has the heads of other tasks, `label_tasks` are those with the usual head over labels, `generative` further ones with
+    that over the vocabulary.
     """
     parts: tuple[Block, ...] = (*beside, text)
     if c.task == "model":
@@ -72,7 +74,7 @@ def assemble(
         made = heads[c.task]
     elif c.task in label_tasks:
         made = label_head(c, width)
-    elif c.task in GENERATIVE_TASKS:
+    elif c.task in GENERATIVE_TASKS or c.task in generative:
         tied = bool(c.get("tie_word_embeddings")) if tie is None else tie
         tied_to = f"{at.text}.{table}.weight" if tied else ""
         made = (vocabulary_head(text_config, width, at.head, bias=bias, tied_to=tied_to, vocabulary=vocabulary),)

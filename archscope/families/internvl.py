@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture
-from archscope.blocks.composites import FLAT, assemble
+from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.composites import FLAT, Mount, assemble
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import layer_norm, regroup
 from archscope.blocks.projectors import mlp_projector
+from archscope.blocks.renaming import renamed, renaming
 from archscope.config import Config
 from archscope.families.registry import family, tower
 
@@ -18,16 +19,39 @@ def internvl(c: Config) -> Architecture:
     Source: transformers, models/internvl/modeling_internvl.py (InternVLMultiModalProjector).
     """
     text, vision = c.sub("text_config"), c.sub("vision_config")
-    factor = int(1 / c.downsample_ratio)
-    d_v, folded = vision.hidden_size, vision.hidden_size * factor**2
-    bridge = mlp_projector(
-        "multi_modal_projector",
+    seeing = tower(vision, "vision_tower", "vision")
+    return assemble(c, FLAT, tower(text, FLAT.text), seeing, _projector(c), text_config=text)
+
+
+@family("qianfan_ocr")
+def qianfan_ocr(c: Config) -> Architecture:
+    """InternVL's parts under the names of the first InternVL checkpoints; even the text layers are renamed on saving.
+
+    Source: transformers, models/qianfan_ocr/modeling_qianfan_ocr.py; conversion_mapping.py.
+    """
+    text, vision, bare = c.sub("text_config"), c.sub("vision_config"), c.task == "model"
+    at = Mount("", "language_model", "lm_head") if bare else FLAT
+    bridge = _projector(c) if bare else _projector(c, "mlp1", "0", ("1", "3"))
+    seeing = tower(vision, "vision_tower" if bare else "vision_model", "vision")
+    layers = renaming({"layers": "encoder.layers"}, inside=at.text)
+    return assemble(c, at, renamed(tower(text, at.text), layers), seeing, bridge, text_config=text)
+
+
+def _projector(
+    c: Config,
+    name: str = "multi_modal_projector",
+    norm: str = "layer_norm",
+    names: tuple[str, str] = ("linear_1", "linear_2"),
+) -> Projector:
+    factor, d_v = int(1 / c.downsample_ratio), c.sub("vision_config").hidden_size
+    folded = d_v * factor**2
+    return mlp_projector(
+        name,
         d_v,
-        size(text, "hidden_size"),
+        size(c.sub("text_config"), "hidden_size"),
         inputs=folded,
-        before=(regroup("pixel shuffle", d_v, folded), layer_norm("layer_norm", folded)),
+        names=names,
+        before=(regroup("pixel shuffle", d_v, folded), layer_norm(norm, folded)),
         activation=c.projector_hidden_act,
         note=f"{factor} x {factor} patches to one token",
     )
-    seeing = tower(vision, "vision_tower", "vision")
-    return assemble(c, FLAT, tower(text, FLAT.text), seeing, bridge, text_config=text)

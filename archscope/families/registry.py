@@ -79,6 +79,9 @@ def tower(c: Config, name: str, role: TowerRole = "text") -> Block:
     built = build(c.as_base())
     if built is None:
         return Opaque(name=name, model_type=c.model_type, reason=f"archscope has no builder for {c.model_type or 'it'}")
+    # What is not known of the part is not known of the whole.
+    missing = (Opaque(role="side", model_type=c.model_type, reason=built.partial),) if built.partial else ()
     if len(built.parts) == 1 and isinstance(built.parts[0], Tower):
-        return replace(built.parts[0], name=name, tower=role)
-    return Group(name=name, role=role, parts=built.parts)
+        found = built.parts[0]
+        return replace(found, name=name, tower=role, parts=(*found.parts, *missing))
+    return Group(name=name, role=role, parts=(*built.parts, *missing))
