@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from archscope.errors import InputError
 from archscope.source import Repository, document_of_bytes
-from archscope.source.files import MAX_BYTES
+from archscope.source.limits import MAX_BYTES
 from archscope.source.repository import CONFIG_NAME
 
 _SKIPPED = {"node_modules", "__pycache__", "site-packages", "venv"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
@@ -95,6 +94,8 @@ def _write_file(output: str, data: bytes) -> None:
         with open(output, "wb") as file:
             file.write(data)
         return
+    import tempfile
+
     # Replacing a symbolic link would turn it into a file.
     target = os.path.realpath(output)
     descriptor, temporary = tempfile.mkstemp(prefix=".archscope-", dir=os.path.dirname(target))

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-import unicodedata
+from functools import cache
 
 # Control characters, bidirectional overrides and isolates, invisible joiners and marks, lone surrogates, private use.
-_UNSAFE = re.compile(
+_UNSAFE = (
     "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\ue000-\uf8ff\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
 TAB = "    "
+
+
+@cache
+def _unsafe() -> re.Pattern[str]:
+    # On demand: most reports are plain ASCII, and this takes a millisecond.
+    return re.compile(_UNSAFE)
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -30,8 +36,8 @@ def visible(text: str, *, keep_lines: bool = False) -> str:
     if text.isascii() and text.isprintable():
         return text
     if keep_lines:
-        return "\n".join(_UNSAFE.sub(_escape, line) for line in text.split("\n"))
-    return _UNSAFE.sub(_escape, text)
+        return "\n".join(_unsafe().sub(_escape, line) for line in text.split("\n"))
+    return _unsafe().sub(_escape, text)
 
 
 def cell(char: str) -> str:
@@ -50,6 +56,8 @@ def width(text: str) -> int:
 
 
 def _char_width(char: str) -> int:
+    import unicodedata
+
     if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1

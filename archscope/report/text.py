@@ -119,7 +119,7 @@ def _footer(report: Report, paint: _Paint) -> str:
     passed_over = sum(file.status == "foreign" for file in report.files)
     scope = f"in {counted(len(checked), 'file')}{_fidelity(checked)}"
     if passed_over:
-        scope += f", {counted(passed_over, 'other file')} passed over"
+        scope += f", {counted(passed_over, 'file')} of another kind"
     total = len(report.diagnostics)
     if not total:
         return paint(f"no findings {scope}", fg="green" if checked else None)

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archscope.diagnostics import Diagnostic, Place, Severity
-from archscope.source.parser import MAX_DEPTH, MAX_PROBLEMS, locate, parse
+from archscope.source.limits import MAX_DEPTH, MAX_PROBLEMS
+from archscope.source.parser import parse
 from archscope.source.pointer import Path, pointer
-from archscope.source.spans import SpanIndex
 from archscope.source.text import SourceText, Span, decode, without_surrogates
+
+if TYPE_CHECKING:
+    from archscope.source.spans import SpanIndex
 
 MAX_CONTAINERS = 100_000  # of a Python value: one that shares its parts may unfold without end
 _LFS_MARK = "version https://git-lfs.github.com/spec/"
@@ -38,8 +41,11 @@ class Document:
 
     @cached_property
     def _spans(self) -> SpanIndex:
-        located = locate(self.text).spans if self.text is not None else None
-        return located or SpanIndex(None, None)
+        # Here, not above: most files are flawless, and nobody asks where things stand in them.
+        from archscope.source.careful import locate
+        from archscope.source.spans import SpanIndex
+
+        return SpanIndex(None, None) if self.text is None else locate(self.text).spans
 
     def key_span(self, path: Path) -> Span | None:
         """Span of the key at a path with its quotes; None for an array item or what is not in the text."""

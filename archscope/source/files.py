@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
 
 from archscope.diagnostics import Diagnostic, Place, Severity
 from archscope.errors import InputError
 from archscope.source.document import Document, document_of_bytes
+from archscope.source.limits import MAX_BYTES
 
-MAX_BYTES = 16 * 1024 * 1024
+if TYPE_CHECKING:
+    from pathlib import Path as FilePath
 
 # O_NONBLOCK: opening a FIFO that nobody writes to would wait for ever. The last two exist on Windows or Unix only.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)

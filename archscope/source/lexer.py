@@ -9,10 +9,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # in C where 
 from typing import Any, NamedTuple, Protocol
 
 from archscope.diagnostics import Edit, Fix, Severity
+from archscope.source.limits import MAX_DIGITS
 from archscope.source.text import BOM, SourceText, Span
-
-# Python's int() refuses longer ones (sys.int_info.default_max_str_digits); fixed here so that no setting changes it.
-MAX_DIGITS = 4300
 
 _SPACE = r"[ \t\n\r]*+"
 _PLAIN = r'"[^"\\\x00-\x1f]*+"'

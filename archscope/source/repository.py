@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path as FilePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archscope.errors import InputError
 from archscope.source.document import Document, document_of_value
 from archscope.source.files import read
+
+if TYPE_CHECKING:
+    from pathlib import Path as FilePath
 
 CONFIG_NAME = "config.json"
 MAX_LISTING = 10_000

@@ -11,7 +11,7 @@ import pytest
 
 from archscope.errors import InputError
 from archscope.source import Repository, read
-from archscope.source.files import MAX_BYTES
+from archscope.source.limits import MAX_BYTES
 
 on_unix = pytest.mark.skipif(sys.platform == "win32", reason="needs the special files of Unix")
 

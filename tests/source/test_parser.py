@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from archscope.diagnostics import Diagnostic, Severity
 from archscope.source import Document, SourceText, document_of_text, parse
-from archscope.source.parser import MAX_DEPTH, MAX_PROBLEMS, locate
+from archscope.source.careful import locate
+from archscope.source.limits import MAX_DEPTH, MAX_PROBLEMS
 
 # Problems that Python's json has no objection to.
 _ACCEPTED = {"duplicate-key", "nonfinite-number"}
