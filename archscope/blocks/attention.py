@@ -9,7 +9,7 @@ from archscope.blocks.base import Block, Flow, Port
 from archscope.blocks.leaves import Norm, NormKind
 from archscope.blocks.size import Size
 
-FUSED: Final = (("qkv", "qkv"), ("gqkv", "gqkv"), ("kv", "kv"), ("q", "q"), ("k", "k"), ("v", "v"))
+FUSED: Final = (("qkv", "qkv"), ("gqkv", "gqkv"), ("gq", "gq"), ("kv", "kv"), ("q", "q"), ("k", "k"), ("v", "v"))
 """Roles of the projections, and the streams that each of them makes."""
 Position = Literal["rope", "none", "learned", "alibi", "relative"]
 
@@ -35,7 +35,7 @@ class Attention(Block):
     """Scaled dot-product attention over heads.
 
     Shapes: queries (T, num_heads, head_dim), keys (T, num_kv_heads, head_dim), values (T, num_kv_heads, v_head_dim).
-    Parts carry the roles q, k, v, qkv, kv, gqkv (with a gate of the width of the output), o, q_norm, k_norm, sinks, bias
+    Parts carry the roles q, k, v, qkv, kv, gq and gqkv (with a gate of the width of the output), o, q_norm, k_norm, sinks, bias
     (relative positions), gate, norm (between the product and o). Without a part for values, they are the keys.
     `window` is the number of positions that a sliding layer sees, `chunk` the same for chunked attention; None is all.
     `memory_width` is the width of what keys and values are made from in cross attention, None for self-attention.
@@ -84,7 +84,7 @@ class Attention(Block):
 
     @property
     def in_width(self) -> int | None:
-        first = self.find("q") or self.find("qkv") or self.find("gqkv")
+        first = self.find("q") or self.find("qkv") or self.find("gq") or self.find("gqkv")
         return first.in_width if first else None
 
     @property
@@ -106,7 +106,7 @@ class Attention(Block):
             part = self.find(fused)
             if part is None:
                 continue
-            source = Port("memory", self.memory_width) if self.is_cross and fused != "q" else Port("in")
+            source = Port("memory", self.memory_width) if self.is_cross and fused not in ("q", "gq") else Port("in")
             flows.append(Flow(source, Port(fused, part.in_width)))
             whole = sum(widths[s] for s in streams)
             for stream in streams:

@@ -33,6 +33,14 @@ def size(c: Config, field: str) -> Size:
     return Size(getattr(c, field), SYMBOLS.get(field, field))
 
 
+def num_labels(c: Config) -> Size:
+    """How many labels a classifier tells apart: as many as id2label has, 2 without it."""
+    names, count = c.get("id2label"), c.get("num_labels")
+    if count is None:
+        count = len(names) if isinstance(names, Mapping) else 2
+    return Size(count, "labels")
+
+
 def head_size(c: Config) -> Size:
     """The width of one head: head_dim where the config has it, else hidden_size // num_attention_heads."""
     heads = c.num_attention_heads
@@ -71,6 +79,7 @@ def attention(
     bias: bool = False,
     out_bias: bool | None = None,
     fused: str = "",
+    gated_queries: bool = False,
     num_heads: int | None = None,
     num_kv_heads: int | None = None,
     head_dim: int | None = None,
@@ -97,8 +106,9 @@ def attention(
 ) -> Attention:
     """Attention with separate or fused projections; sizes not given come from the canonical fields.
 
-    `names` are those of query, key, value and output; `fused` is the name of one matrix for the first three. `qk_norm`
-    puts norms on queries and keys, per head or over all heads.
+    `names` are those of query, key, value and output; `fused` is the name of one matrix for the first three;
+    `gated_queries` has the query matrix make a gate on the output as well. `qk_norm` puts norms on queries and keys, per
+    head or over all heads.
     """
     d = size(c, "hidden_size") if hidden is None else hidden
     heads = Size(c.num_attention_heads if num_heads is None else num_heads, "h_q")
@@ -112,8 +122,9 @@ def attention(
             linear(fused, d, (heads + 2 * kv) * width, bias, role="qkv", transposed=transposed, fields=fields),
         )
     else:
+        query = heads * (width + v_width) if gated_queries else heads * width
         inputs = (
-            linear(q, d, heads * width, bias, role="q", transposed=transposed, fields=fields),
+            linear(q, d, query, bias, role="gq" if gated_queries else "q", transposed=transposed, fields=fields),
             linear(k, source, kv * width, bias, role="k", transposed=transposed, fields=fields),
             linear(v, source, kv * v_width, bias, role="v", transposed=transposed, fields=fields),
         )
