@@ -106,7 +106,7 @@ class Model:
     @property
     def documents(self) -> Mapping[str, Document]:
         """The documents that diagnostics point into, by name."""
-        return {self.document.name: self.document}
+        return {document.name: document for document in (self.document, *self.repository.opened)}
 
     def check(self, tensor_parallel: int | None = None, targets: tuple[str, ...] = ()) -> tuple[Diagnostic, ...]:
         """Everything that is wrong with the files, sorted by place.

@@ -7,14 +7,18 @@ from archscope.source.parser import parse
 from archscope.source.pointer import Path, path_of, pointer
 from archscope.source.repository import Repository
 from archscope.source.text import SourceText, Span
+from archscope.source.weights import Shard, StoredTensor, Weights
 
 __all__ = [
     "Document",
     "Kind",
     "Path",
     "Repository",
+    "Shard",
     "SourceText",
     "Span",
+    "StoredTensor",
+    "Weights",
     "document_of_bytes",
     "document_of_text",
     "document_of_value",

@@ -13,6 +13,7 @@ from archscope.source.limits import MAX_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path as FilePath
+    from typing import BinaryIO
 
 # O_NONBLOCK: opening a FIFO that nobody writes to would wait for ever. The last two exist on Windows or Unix only.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -47,6 +48,21 @@ def read_bytes(path: str | FilePath, name: str, limit: int = MAX_BYTES) -> bytes
 
     Raises: InputError as `read` does.
     """
+    with open_regular(path, name) as file:
+        if os.fstat(file.fileno()).st_size > limit:
+            return None
+        try:
+            data = file.read(limit + 1)
+        except OSError as error:
+            raise InputError(_reason(name, error)) from error
+    return data if len(data) <= limit else None
+
+
+def open_regular(path: str | FilePath, name: str) -> BinaryIO:
+    """A regular file, open for reading.
+
+    Raises: InputError as `read` does.
+    """
     try:
         kind = os.stat(path).st_mode
         if not stat.S_ISREG(kind):
@@ -54,18 +70,13 @@ def read_bytes(path: str | FilePath, name: str, limit: int = MAX_BYTES) -> bytes
         descriptor = os.open(path, _FLAGS)
     except (OSError, ValueError) as error:
         raise InputError(_reason(name, error)) from error
-    with os.fdopen(descriptor, "rb") as file:
-        # Asked again of what was opened: the path may name something else by now.
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(f"{name} is {_kind_name(status.st_mode)}, not a regular file")
-        if status.st_size > limit:
-            return None
-        try:
-            data = file.read(limit + 1)
-        except OSError as error:
-            raise InputError(_reason(name, error)) from error
-    return data if len(data) <= limit else None
+    file = os.fdopen(descriptor, "rb")
+    # Asked again of what was opened: the path may name something else by now.
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        file.close()
+        raise InputError(f"{name} is {_kind_name(status.st_mode)}, not a regular file")
+    return file
 
 
 def _kind_name(mode: int) -> str:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from archscope.errors import InputError
 from archscope.source.document import Document, document_of_value
-from archscope.source.files import read
+from archscope.source.files import read, read_bytes
+from archscope.source.text import SourceText, decode
+from archscope.source.weights import INDEX_NAME, Weights
 
 if TYPE_CHECKING:
     from pathlib import Path as FilePath
@@ -28,6 +30,8 @@ class Repository:
         self._config = config
         self._config_name = config_name
         self.folder = folder
+        self._opened: dict[str, Document | None] = {}
+        self._texts: dict[str, SourceText | None] = {}
 
     @classmethod
     def open(cls, source: str | FilePath | Mapping[str, Any]) -> Repository:
@@ -72,14 +76,48 @@ class Repository:
         `name` is a plain file name. A symbolic link that leads out of the repository is not followed: only the blob
         store of the Hugging Face cache, where every file of a snapshot lives, counts as inside.
         """
+        if self.folder is not None and name == self._config_name:
+            return self.config
+        if name not in self._opened:
+            path = self._companion(name)
+            self._opened[name] = None if path is None else read(path)
+        return self._opened[name]
+
+    def text(self, name: str) -> SourceText | None:
+        """The text of a file beside the configuration, such as the model card; None if there is none that may be read."""
+        if name not in self._texts:
+            path = self._companion(name)
+            data = None if path is None else read_bytes(path, path)
+            self._texts[name] = None if path is None or data is None else decode(path, data)[0]
+        return self._texts[name]
+
+    @cached_property
+    def weights(self) -> Weights | None:
+        """What the files say of the weights; None if there are neither safetensors files nor an index of them."""
+        if self.folder is None:
+            return None
+        names = tuple(name for name in self.listing if self._companion(name) is not None)
+        index = self.document(INDEX_NAME)
+        if index is None and not any(name.endswith(".safetensors") for name in names):
+            return None
+        return Weights(self.folder, names, index)
+
+    @property
+    def opened(self) -> tuple[Document, ...]:
+        """The companions that have been read so far."""
+        return tuple(document for document in self._opened.values() if document is not None)
+
+    @property
+    def opened_texts(self) -> tuple[SourceText, ...]:
+        """The texts that have been read so far."""
+        return tuple(text for text in self._texts.values() if text is not None)
+
+    def _companion(self, name: str) -> str | None:
+        """Path of a file beside the configuration that may be read, else None."""
         if self.folder is None or name != os.path.basename(name) or name in ("", ".", ".."):
             return None
-        if name == self._config_name:
-            return self.config
         path = os.path.join(self.folder, name)
-        if not os.path.isfile(path) or not self._inside(path):
-            return None
-        return read(path)
+        return path if os.path.isfile(path) and self._inside(path) else None
 
     @cached_property
     def listing(self) -> tuple[str, ...]:
