@@ -44,7 +44,7 @@ class Linear(Block):
 class Norm(Block):
     """A normalisation over the last dimension.
 
-    Shapes: weight and bias (size,); neither where `affine` is False.
+    Shapes: weight and bias (size,); neither where `affine` is False. `names` are those two as saved.
     """
 
     component: ClassVar[str] = "norms"
@@ -54,12 +54,13 @@ class Norm(Block):
     affine: bool = True
     bias: bool = False
     eps: float | None = None
+    names: tuple[str, str] = ("weight", "bias")
 
     def weights(self) -> tuple[Weight, ...]:
         if not self.affine:
             return ()
-        main = weight("weight", self.size)
-        return (main, weight("bias", self.size)) if self.bias else (main,)
+        main = weight(self.names[0], self.size)
+        return (main, weight(self.names[1], self.size)) if self.bias else (main,)
 
     @property
     def in_width(self) -> int | None:
