@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from archscope.blocks.base import Block, Group, Weight, group, present, weight
-from archscope.blocks.factories import size
+from archscope.blocks.factories import num_labels, size
 from archscope.blocks.leaves import layer_norm, linear
-from archscope.blocks.size import Size
 from archscope.blocks.skeletons import head
 from archscope.config import Config
 
 Heads = dict[str, tuple[Block, ...]]
-
-
-def num_labels(c: Config) -> Size:
-    """How many labels a classifier tells apart."""
-    return Size(c.get("num_labels", 2), "labels")
 
 
 def dense_classifier(

@@ -10,9 +10,8 @@ from typing import Any
 from archscope.blocks.assembly import Architecture, Branch, Head, Layer, Sublayer, Tower, TowerRole, stack
 from archscope.blocks.base import Block, Weight, present
 from archscope.blocks.factories import kinds as kinds_of
-from archscope.blocks.factories import named_norm, size
+from archscope.blocks.factories import named_norm, num_labels, size
 from archscope.blocks.leaves import Linear, Norm, embedding, linear
-from archscope.blocks.size import Size
 from archscope.config import Config
 
 LayerBuilder = Callable[[Hashable], "tuple[Sublayer, ...] | Layer"]
@@ -178,7 +177,7 @@ def label_head(c: Config, width: int) -> tuple[Block, ...]:
 
     Source: transformers modeling_layers.py, GenericForSequenceClassification and its siblings.
     """
-    labels = Size(c.get("num_labels", 2), "labels")
+    labels = num_labels(c)
     heads: dict[str, Linear] = {
         "sequence_classification": linear("score", width, labels, role="logits"),
         "token_classification": linear(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture, Sublayer, parallel, pre_norm
-from archscope.blocks.factories import attention, mlp, size
+from archscope.blocks.factories import attention, mlp, num_labels, size
 from archscope.blocks.leaves import layer_norm, linear
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import decoder, head, with_head
@@ -42,8 +42,8 @@ def falcon(c: Config) -> Architecture:
         return parallel(mixer, feed_forward, norm=first)
 
     tower = decoder(c, layer, embed="word_embeddings", layers="h", final_norm=layer_norm("ln_f", d))
-    labels = Size(c.get("num_labels", 2), "labels")
-    heads = {"token_classification": (head("token_classification", linear("classifier", d, labels, True)),)}
+    labels = num_labels(c)
+    heads = {"token_classification": (head("token_classification", linear("classifier", d, labels, True, role="logits")),)}
     return with_head(c, tower, prefix="transformer", token_table="word_embeddings", heads=heads)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from archscope.blocks.assembly import Architecture, Sublayer, Tower, TowerRole, pre_norm, stack
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, group, weight
-from archscope.blocks.factories import attention, mlp, size
+from archscope.blocks.factories import attention, mlp, num_labels, size
 from archscope.blocks.leaves import embedding, linear, rms_norm
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import head, tied_names
@@ -19,7 +19,7 @@ def t5(c: Config) -> Architecture:
 
     Source: transformers, models/t5/modeling_t5.py.
     """
-    d, labels = size(c, "hidden_size"), Size(c.get("num_labels", 2), "labels")
+    d, labels = size(c, "hidden_size"), num_labels(c)
     table = embedding("shared", size(c, "vocab_size"), d, role="embedding", fields=("vocab_size", "hidden_size"))
     both = (table, t5_tower(c, "encoder", c.num_layers), t5_tower(c, "decoder", c.num_decoder_layers))
     logits = linear("lm_head", d, size(c, "vocab_size"), role="logits", tied_to="shared.weight")
