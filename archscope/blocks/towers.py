@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal
 
-from archscope.blocks.assembly import Architecture, Stack, Sublayer, Tower, TowerRole, pre_norm, stack
+from archscope.blocks.assembly import Architecture, Branch, Stack, Sublayer, Tower, TowerRole, stack
 from archscope.blocks.attention import Attention, Position, Rope
 from archscope.blocks.base import Block, Group, group, present, weight
 from archscope.blocks.leaves import Norm, layer_norm, linear, rms_norm
@@ -14,7 +14,6 @@ from archscope.blocks.size import Size
 from archscope.config import Config
 
 QUERY_KEY_VALUE_OUT = ("q_proj", "k_proj", "v_proj", "out_proj")
-BASE_TASKS = ("", "model")
 
 
 def square_attention(
@@ -86,24 +85,40 @@ def layers(
     norm: Callable[..., Norm] = layer_norm,
     norms: tuple[str, str] = ("layer_norm1", "layer_norm2"),
     eps: float | None = None,
+    scales: tuple[Block | None, Block | None] = (None, None),
     kinds: Sequence[Hashable] | None = None,
 ) -> Stack:
-    """Layers of x + attention(norm(x)), then x + feed_forward(norm(x)); attention may differ by kind of layer."""
+    """Layers of x + attention(norm(x)), then x + feed_forward(norm(x)); attention may differ by kind of layer.
+
+    `scales` multiply what the two add to the residual stream.
+    """
 
     def layer(kind: Hashable) -> tuple[Sublayer, ...]:
-        mixer = attention if isinstance(attention, Block) else attention(kind)
-        return pre_norm((norm(norms[0], width, eps=eps), mixer), (norm(norms[1], width, eps=eps), feed_forward))
+        bodies = (attention if isinstance(attention, Block) else attention(kind), feed_forward)
+        return tuple(
+            Sublayer(branches=(Branch(pre=norm(name, width, eps=eps), body=body, post=scale),))
+            for name, body, scale in zip(norms, bodies, scales, strict=True)
+        )
 
     return stack(name, ("",) * count if kinds is None else kinds, layer, width=width)
 
 
 def tower_model(
-    c: Config, width: int, *parts: Block | None, tower: TowerRole = "vision", name: str = "", partial: str = ""
+    c: Config,
+    width: int,
+    *parts: Block | None,
+    tower: TowerRole = "vision",
+    name: str = "",
+    classes: tuple[str, ...] = (),
+    partial: str = "",
 ) -> Architecture:
-    """One tower as a model of its own: what a composite mounts. Parts that are None are left out."""
+    """One tower as a model of its own: what a composite mounts. Parts that are None are left out.
+
+    `classes` are those that build just this and that no auto table lists.
+    """
     made = Tower(name=name, parts=present(*parts), tower=tower, model_type=c.model_type, pointer=c.pointer, width=width)
-    known = "" if c.task in BASE_TASKS else f"the head of {c.model_class or 'this class'} is not known"
-    return Architecture(parts=(made,), partial=partial or known)
+    known = c.task == "model" or (not c.task and (not c.model_class or c.model_class in classes))
+    return Architecture(parts=(made,), partial=partial if known else f"what {c.model_class} builds is not known")
 
 
 def is_mounted(c: Config) -> bool:
@@ -117,6 +132,7 @@ def packed_attention(
     num_heads: int,
     *,
     position: Position = "learned",
+    rotary: Rope | None = None,
     role: str = "",
     fields: tuple[str, ...] = ("num_attention_heads", "hidden_size"),
 ) -> Attention:
@@ -140,6 +156,7 @@ def packed_attention(
         causal=False,
         cache=False,
         position=position,
+        rope=rotary if position == "rope" else None,
         fields=fields,
     )
 
