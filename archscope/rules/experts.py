@@ -92,14 +92,15 @@ class ExpertGroups(Rule[Moe]):
         e, k, groups, top = int(router.num_experts), int(router.top_k), int(router.groups), int(router.top_groups)
         if groups == 1 and top <= 1:
             return
-        experts = ctx.at(_first(ctx, COUNTS), "experts")
+        counts = _first(ctx, COUNTS)
         if groups < 1 or e % groups:
-            yield Finding(f"{e} experts do not divide into {groups} groups", ctx.at("n_group"), related=[experts])
+            message = f"{e} experts do not divide into {groups} groups"
+            yield Finding(message, ctx.at("n_group"), related=[ctx.at(counts, "experts")])
         elif not 1 <= top <= groups:
             yield Finding(f"{top} of {groups} groups are chosen", ctx.at("topk_group"), related=[ctx.at("n_group")])
         elif e // groups < 2:
             message = f"{e} experts in {groups} groups leave one to a group; a group is scored by its best two"
-            yield Finding(message, ctx.at("n_group"), related=[experts])
+            yield Finding(message, ctx.at("n_group"), related=[ctx.at(counts, "experts")])
         elif top * (e // groups) < k:
             yield Finding(
                 f"{k} experts per token, but {top} groups of {e // groups} hold only {top * (e // groups)}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from archscope.blocks.attention import Attention
 from archscope.config import Config
-from archscope.diagnostics import Severity
+from archscope.diagnostics import Place, Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
 
 
@@ -154,11 +154,14 @@ class OddHeadDim(Rule[Attention]):
 
     def check(self, target: Attention, ctx: Context) -> Iterator[Finding]:
         width = int(target.head_dim)
-        place = ctx.at("head_dim") if ctx.written("head_dim") else ctx.at("hidden_size", "head_dim comes from here")
         if width < 1:
-            yield Finding(f"a head has width {width}", place)
+            yield Finding(f"a head has width {width}", _width_place(ctx))
         elif width % 2 and target.position == "rope" and _rotates_all(ctx.config):
-            yield Finding(f"a head has width {width}, which is odd; rotary positions turn pairs", place)
+            yield Finding(f"a head has width {width}, which is odd; rotary positions turn pairs", _width_place(ctx))
+
+
+def _width_place(ctx: Context) -> Place:
+    return ctx.at("head_dim") if ctx.written("head_dim") else ctx.at("hidden_size", "head_dim comes from here")
 
 
 def _rotates_all(config: Config) -> bool:

@@ -257,7 +257,7 @@ class RopeFactorBelowOne(Rule[Config]):
             factor = rope.parameters["factor"]
             if factor is None and name in ("longrope", "yarn"):
                 continue
-            if not _is_number(factor) or factor < 1:
+            if not isinstance(factor, int | float) or isinstance(factor, bool) or factor < 1:
                 message = f"the rotary scaling factor is {factor!r:.40}, not a number of at least 1"
                 yield Finding(message, _places(rope, ctx, "factor"))
 
@@ -416,8 +416,8 @@ def rotary_width(config: Config) -> int | None:
             d, heads = config.get("hidden_size"), config.get("num_attention_heads")
             width = d // heads if _is_whole(d) and _is_whole(heads) and heads > 0 else None
         parts = [rope.partial_rotary_factor for rope in config.rope.values()]
-        part = parts[0] if parts and _is_number(parts[0]) else 1.0
-        width = None if width is None else int(width * part)
+        part = parts[0] if parts else None
+        width = None if width is None else int(width * (1.0 if part is None or not _is_number(part) else part))
     return width if width and width > 0 else None
 
 

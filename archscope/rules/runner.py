@@ -22,10 +22,11 @@ def run(ctx: Context) -> tuple[Diagnostic, ...]:
     """The diagnostics of every rule, unsorted; a rule that crashes becomes an internal-error, the others still run."""
     spoke: set[str] = set()
     out: list[Diagnostic] = []
-    for kind in _ordered():
+    targets = _Targets(ctx)
+    for kind, target in _ordered():
         if spoke.intersection(kind.requires):
             continue
-        found = list(_guarded(kind, ctx))
+        found = list(_guarded(kind, target, targets))
         if found:
             spoke.add(kind.name)
         out += found
@@ -41,44 +42,56 @@ def target_of(kind: type[Rule[Any]]) -> type:
     raise TypeError(f"{kind.__name__} does not say what it looks at: class {kind.__name__}(Rule[Config])")
 
 
-def _guarded(kind: type[Rule[Any]], ctx: Context) -> Iterator[Diagnostic]:
+def _guarded(kind: type[Rule[Any]], target: type, targets: _Targets) -> Iterator[Diagnostic]:
     try:
-        yield from _diagnostics(kind, ctx)
+        yield from _diagnostics(kind, target, targets)
     except RecursionError:
         raise
     except Exception as error:
         message = f"rule {kind.name} failed on this file: {type(error).__name__}: {error}"
-        yield Diagnostic(
-            INTERNAL_ERROR, Severity.ERROR, message, ctx.document.place(()), help="please report this with the file"
-        )
+        place = targets.ctx.document.place(())
+        yield Diagnostic(INTERNAL_ERROR, Severity.ERROR, message, place, help="please report this with the file")
 
 
-def _diagnostics(kind: type[Rule[Any]], ctx: Context) -> Iterator[Diagnostic]:
+def _diagnostics(kind: type[Rule[Any]], target: type, targets: _Targets) -> Iterator[Diagnostic]:
     rule = kind()
     seen = set()
-    for target, here in _targets(target_of(kind), ctx):
-        for finding in rule.check(target, here):
+    for one, here in targets.of(target):
+        for finding in rule.check(one, here):
             key = (finding.message, finding.primary.pointer)
             if key not in seen:
                 seen.add(key)
                 yield _diagnostic(kind, finding)
 
 
-def _targets(target: type, ctx: Context) -> Iterator[tuple[Any, Context]]:
-    if target is Document:
-        yield ctx.document, ctx
-    elif target is Config:
-        for config in ctx.root.walk():
-            yield config, ctx if config is ctx.root else replace(ctx, config=config)
-    elif ctx.structure is None:
-        return
-    elif target is Structure:
-        yield ctx.structure, ctx
-    elif issubclass(target, Block):
-        for placed in ctx.structure.of_type(target):
-            yield placed.block, replace(ctx, config=ctx.root.at(placed.pointer), placed=placed)
-    else:
-        raise TypeError(f"no rule can look at {target.__name__}")
+class _Targets:
+    """What rules look at in one model, with the context of each, found once per kind of target."""
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self._found: dict[type, tuple[tuple[Any, Context], ...]] = {}
+
+    def of(self, target: type) -> tuple[tuple[Any, Context], ...]:
+        if target not in self._found:
+            self._found[target] = tuple(self._search(target))
+        return self._found[target]
+
+    def _search(self, target: type) -> Iterator[tuple[Any, Context]]:
+        ctx = self.ctx
+        if target is Document:
+            yield ctx.document, ctx
+        elif target is Config:
+            for config in ctx.root.walk():
+                yield config, ctx if config is ctx.root else replace(ctx, config=config)
+        elif ctx.structure is None:
+            return
+        elif target is Structure:
+            yield ctx.structure, ctx
+        elif issubclass(target, Block):
+            for placed in ctx.structure.of_type(target):
+                yield placed.block, replace(ctx, config=ctx.root.at(placed.pointer), placed=placed)
+        else:
+            raise TypeError(f"no rule can look at {target.__name__}")
 
 
 def _diagnostic(kind: type[Rule[Any]], finding: Finding) -> Diagnostic:
@@ -94,8 +107,8 @@ def _diagnostic(kind: type[Rule[Any]], finding: Finding) -> Diagnostic:
 
 
 @cache
-def _ordered() -> tuple[type[Rule[Any]], ...]:
-    """Every rule after those that it requires.
+def _ordered() -> tuple[tuple[type[Rule[Any]], type], ...]:
+    """Every rule with its target, after those that it requires.
 
     Raises: ValueError for a required rule that does not exist or a circle.
     """
@@ -115,4 +128,4 @@ def _ordered() -> tuple[type[Rule[Any]], ...]:
 
     for kind in known.values():
         add(kind, ())
-    return tuple(done.values())
+    return tuple((kind, target_of(kind)) for kind in done.values())
