@@ -17,8 +17,8 @@ def renamed(block: Block, rule: Rule) -> Block:
 
     Blocks that occur twice stay one.
     """
-    made: dict[int, Any] = {}
-    return _parts(block, block.name, rule, made)
+    found: Block = _parts(block, block.name, rule, {})
+    return found
 
 
 def renaming(names: dict[str, str], *, inside: str = "") -> Rule:

@@ -6,7 +6,8 @@ from archscope.blocks.assembly import Architecture, Projector
 from archscope.blocks.base import Block, group, weight
 from archscope.blocks.composites import Mount, assemble, nested
 from archscope.blocks.factories import size
-from archscope.blocks.leaves import conv, layer_norm, linear, regroup
+from archscope.blocks.joined import side_by_side
+from archscope.blocks.leaves import conv, layer_norm, linear
 from archscope.blocks.projectors import mlp_projector, projector
 from archscope.config import Config
 from archscope.families.registry import family, tower
@@ -71,9 +72,10 @@ def _aligner(c: Config, name: str) -> Projector:
         name,
         d_v,
         d,
-        linear("vision_proj", d_v, half, True),
-        regroup("beside high resolution", half, high),
-        linear("high_res_vision_proj", high, half, True),
-        regroup("side by side", half, d),
+        side_by_side(
+            2 * half,
+            linear("vision_proj", d_v, half, True),
+            linear("high_res_vision_proj", high, half, True),
+        ),
         linear("proj", d, d, True),
     )

@@ -6,13 +6,12 @@ from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import group, weight
 from archscope.blocks.composites import FLAT, Mount, assemble
 from archscope.blocks.factories import size
-from archscope.blocks.leaves import linear, rms_norm
+from archscope.blocks.leaves import linear, regroup, rms_norm
 from archscope.blocks.projectors import projector
 from archscope.blocks.renaming import renamed, renaming
 from archscope.blocks.skeletons import head
 from archscope.config import Config
 from archscope.families.registry import family, tower
-
 
 EXPERT = "paligemma_with_expert.gemma_expert"
 
@@ -66,8 +65,8 @@ def pi0(c: Config) -> Architecture:
     d = size(acting, "hidden_size")
     actions = group(
         "",
-        linear("state_proj", c.max_state_dim, d, True),
         linear("action_in_proj", c.max_action_dim, d, True),
+        regroup("beside time", d, 2 * d),
         linear("action_time_mlp_in", 2 * d, d, True),
         linear("action_time_mlp_out", d, d, True),
         role="actions and time",
@@ -77,6 +76,7 @@ def pi0(c: Config) -> Architecture:
     return Architecture(
         parts=(
             tower(vlm, "paligemma_with_expert.paligemma.model", "vision"),
+            linear("state_proj", c.max_state_dim, d, True),
             actions,
             renamed(tower(acting, EXPERT, "other"), table),
             head("actions", linear("action_out_proj", d, c.max_action_dim, True)),

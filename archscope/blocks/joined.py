@@ -1,0 +1,48 @@
+"""Modules fed from outside side by side, whose outputs are joined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archscope.blocks.base import Block, Flow, Port
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Joined(Block):
+    """Parts that each get an input of their own; what they give is put side by side, or summed where `summed`."""
+
+    parts: tuple[Block, ...]
+    width: int
+    summed: bool = False
+
+    def children(self) -> tuple[Block, ...]:
+        return self.parts
+
+    @property
+    def in_width(self) -> int | None:
+        return None
+
+    @property
+    def out_width(self) -> int | None:
+        return self.width
+
+    def flows(self) -> tuple[Flow, ...]:
+        """Every part from "in" to the join."""
+        join = "#sum" if self.summed else "#concat"
+        flows: list[Flow] = []
+        for part in self.parts:
+            key = part.role or part.name
+            flows.append(Flow(Port("in"), Port(key, part.in_width)))
+            flows.append(Flow(Port(key, part.out_width), Port(join, self.width if self.summed else None)))
+        flows.append(Flow(Port(join, self.width), Port("out")))
+        return tuple(flows)
+
+
+def side_by_side(width: int, *parts: Block, name: str = "", role: str = "joined") -> Joined:
+    """Parts whose outputs make up `width` together."""
+    return Joined(name=name, role=role, parts=parts, width=width)
+
+
+def summed(width: int, *parts: Block, name: str = "", role: str = "joined") -> Joined:
+    """Parts whose outputs of one width are added."""
+    return Joined(name=name, role=role, parts=parts, width=width, summed=True)
