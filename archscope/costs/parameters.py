@@ -61,7 +61,7 @@ class _Tally:
         component = component or _component(block)
         if block.tied_to:
             for own in block.weights():
-                if own.name == "bias":
+                if own is not block and own.name == "bias":
                     self._weight(own, component, times, share)
             return
         if isinstance(block, Experts):

@@ -44,7 +44,7 @@ def _rows(block: Block, memo: dict[int, tuple[Row, ...]]) -> Iterator[Row]:
     """Rows of one block, kept per block only below repetition, so that memory goes by kinds."""
     if block.tied_to:
         for own in block.weights():
-            if own.name == "bias":
+            if own is not block and own.name == "bias":
                 yield join(block.name, own.name), own
         return
     if isinstance(block, Weight):
