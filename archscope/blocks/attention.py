@@ -11,7 +11,7 @@ from archscope.blocks.size import Size
 
 FUSED: Final = (("qkv", "qkv"), ("gqkv", "gqkv"), ("gq", "gq"), ("kv", "kv"), ("q", "q"), ("k", "k"), ("v", "v"))
 """Roles of the projections, and the streams that each of them makes."""
-Position = Literal["rope", "none", "learned", "alibi", "relative"]
+Position = Literal["rope", "none", "learned", "sinusoidal", "alibi", "relative"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
