@@ -63,8 +63,8 @@ def assemble(
 
     The base class has no head; generative classes have one over the vocabulary of the text config (`vocabulary` where
     the class counts otherwise), which is the token table where `tie` (default: tie_word_embeddings) is true. `heads`
-    has the heads of other tasks, `label_tasks` are those with the usual head over labels, `generative` further ones with
-    that over the vocabulary.
+    has the heads of other tasks; `label_tasks` are those with the usual head over labels, `generative` further ones
+    with that over the vocabulary.
     """
     parts: tuple[Block, ...] = (*beside, text)
     if c.task == "model":
