@@ -10,7 +10,7 @@ from typing import Any
 
 from archscope.config import rope
 from archscope.config.draft import Draft
-from archscope.config.formulas import FAILURES, MAX_LENGTH
+from archscope.config.formulas import FAILURES
 from archscope.config.origin import Origin, Problem
 from archscope.config.procedures import procedure_for
 from archscope.config.rope_variants import CONVERSIONS
@@ -106,14 +106,14 @@ def set_extra(draft: Draft, key: str, value: Any) -> None:
     assert schema is not None
     name = schema.aliases.get(key, key)
     if key == "num_labels":
-        _set_num_labels(draft, value)
+        draft.set_num_labels(value)
         return
     computed = schema.properties.get(name)
     if computed is not None and name not in draft.values:
         if not computed.settable:
             draft.note(name, Problem("read-only", "the class computes this itself", value, draft.pointer_of(key)))
         return
-    if name == "rope_scaling" and "rope_parameters" in draft.values:
+    if name == "rope_scaling":
         name = "rope_parameters"
     if name != key and name in schema.fields:
         pointer = draft.pointer_of(key)
@@ -204,7 +204,9 @@ def _labels(draft: Draft) -> None:
     given = values.get("id2label")
     if given is None:
         count = draft.extras.get("num_labels")
-        _set_num_labels(draft, 2 if count is None else count)
+        if draft.declares("num_labels"):
+            return
+        draft.set_num_labels(2 if count is None else count)
         if count is None:
             draft.found.pop("id2label", None)
             draft.found.pop("label2id", None)
@@ -215,23 +217,6 @@ def _labels(draft: Draft) -> None:
         values["id2label"] = {int(key): word for key, word in given.items()}
     except ValueError:
         draft.note("id2label", Problem("type", "a key is no whole number", given, draft.pointer_of("id2label")))
-
-
-def _set_num_labels(draft: Draft, count: Any) -> None:
-    values = draft.values
-    held = values.get("id2label")
-    if type(count) is not int:
-        draft.note("num_labels", Problem("type", "expected int", count, draft.pointer_of("num_labels")))
-        return
-    if count > MAX_LENGTH:
-        draft.note("num_labels", Problem("size", f"implausible size: more than {MAX_LENGTH} labels", count,
-                                         draft.pointer_of("num_labels")))  # fmt: skip
-        return
-    if not isinstance(held, dict) or len(held) != count:
-        values["id2label"] = {i: f"LABEL_{i}" for i in range(count)}
-        values["label2id"] = {f"LABEL_{i}": i for i in range(count)}
-        for name in ("id2label", "label2id"):
-            draft.found[name] = Origin("derived", source="one label for each of num_labels", fields=("num_labels",))
 
 
 def _per_layer(draft: Draft, given: Any) -> None:
@@ -264,6 +249,6 @@ def _whole(key: Any) -> int | None:
 def _rename_layer_types(draft: Draft) -> None:
     renamed = common().legacy_layer_types
     for name in ("layer_types", "mtp_layer_types"):
-        words = draft.values.get(name)
+        words = draft.values.get(draft.canonical(name))
         if isinstance(words, list) and any(isinstance(w, str) and w in renamed for w in words):
-            draft.values[name] = [renamed.get(w, w) if isinstance(w, str) else w for w in words]
+            draft.values[draft.canonical(name)] = [renamed.get(w, w) if isinstance(w, str) else w for w in words]

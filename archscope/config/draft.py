@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from archscope.config.annotations import check_type, checker, coerce
-from archscope.config.formulas import FAILURES, ImplausibleSize, evaluate, names_in
+from archscope.config.formulas import FAILURES, MAX_LENGTH, ImplausibleSize, evaluate, names_in
 from archscope.config.origin import Origin, Problem, escape
 from archscope.config.schema import Field, Schema
 
@@ -45,7 +45,15 @@ class Draft:
         try:
             return self.values[self.canonical(name)]
         except KeyError:
-            raise AttributeError(f"no field {name}") from None
+            return self.beyond(self.canonical(name))
+
+    def beyond(self, name: str) -> Any:
+        """What the class has beside its fields: a constant, or a value computed when it is read. Raises: FAILURES."""
+        from archscope.config.computed import compute
+
+        if self.schema is not None and name in self.schema.constants:
+            return self.schema.constants[name]
+        return compute(self, name)
 
     def has(self, name: str) -> bool:
         """Whether there is such a field."""
@@ -68,7 +76,7 @@ class Draft:
         assert self.schema is not None
         fields, values, extras, aliases = self.schema.fields, self.values, self.extras, self.schema.aliases
         values.update(self.schema.defaults)
-        for key, value in given.items():
+        for key, value in given.items() if not self.schema.renamed else self._in_class_order(given):
             value = decoded(value) if type(value) in (list, dict) else value
             field = fields.get(key)
             if field is None:
@@ -77,6 +85,16 @@ class Draft:
                 values[aliases.get(key, key)] = value
             else:
                 values[aliases.get(key, key)] = self.stand_in(field, value, key)
+
+    def _in_class_order(self, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        # Where the class declares an alias of a field as a field too, what it sets last wins, be it a default.
+        assert self.schema is not None
+        for name in self.schema.fields:
+            if name in given:
+                yield name, given[name]
+            elif name in self.schema.renamed and self.canonical(name) in given:
+                self.values[self.canonical(name)] = self.schema.fields[name].default
+        yield from ((key, value) for key, value in given.items() if key not in self.schema.fields)
 
     def stand_in(self, field: Field, value: Any, key: str) -> Any:
         """A usable value for one that does not fit, and the note of why."""
@@ -104,12 +122,35 @@ class Draft:
     def assign(self, name: str, value: Any, formula: str, fields: tuple[str, ...] | None = None) -> None:
         """Set a field to a derived value. A value that is what it was keeps its origin."""
         owner, name = self._owner(name)
+        if name == "num_labels" and not owner.declares(name):
+            owner.set_num_labels(value)
+            return
         name = owner.canonical(name)
         old = owner.values.get(name, owner)
         if old is not owner and type(old) is type(value) and (old is value or old == value):
             return
         owner.values[name] = value
         owner.found[name] = Origin("derived", source=formula, fields=names_in(formula) if fields is None else fields)
+
+    def declares(self, name: str) -> bool:
+        """Whether the class declares such a field."""
+        return self.schema is not None and name in self.schema.fields
+
+    def set_num_labels(self, count: Any) -> None:
+        """Name the labels of a classifier: LABEL_0, LABEL_1, ... unless there are as many names already."""
+        pointer = self.pointer_of("num_labels")
+        if type(count) is not int:
+            self.note("num_labels", Problem("type", "expected int", count, pointer))
+            return
+        if count > MAX_LENGTH:
+            self.note("num_labels", Problem("size", f"implausible size: over {MAX_LENGTH} labels", count, pointer))
+            return
+        held = self.values.get("id2label")
+        if not isinstance(held, dict) or len(held) != count:
+            self.values["id2label"] = {i: f"LABEL_{i}" for i in range(count)}
+            self.values["label2id"] = {f"LABEL_{i}": i for i in range(count)}
+            for name in ("id2label", "label2id"):
+                self.found[name] = Origin("derived", source="one label for each of num_labels", fields=("num_labels",))
 
     def _owner(self, name: str) -> tuple[Draft, str]:
         owner: Any = self

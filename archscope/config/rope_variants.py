@@ -177,7 +177,7 @@ CONVERSIONS: Mapping[str, Callable[[Draft], None]] = {
     "Gemma4TextConfig": _kept,
     "Gemma4UnifiedTextConfig": _kept,
     "HunYuanVLTextConfig": _hunyuan_vl,
-    "HyV4VLTextConfig": _hy_v4_vl,
+    "HYV4VLTextConfig": _hy_v4_vl,
     "LagunaConfig": _kept,
     "MellumConfig": _kept,
     "MiMoV2FlashConfig": _kept,

@@ -87,6 +87,8 @@ class Schema:
     also_reads: frozenset[str]
     properties: Mapping[str, Property]
     registered: bool
+    constants: Mapping[str, Any]
+    renamed: frozenset[str]
     default_theta: Any
     default_rope_type: str
     rope_type_labels: tuple[str, ...]
@@ -203,6 +205,8 @@ def _schema(model_type: str, data: Mapping[str, Any], inner: Mapping[str, Any]) 
         also_reads=frozenset(get("x-also-reads", ())),
         properties={name: _property(entry) for name, entry in get("x-properties", _EMPTY).items()},
         registered="title" in data,
+        constants=get("x-constants", _EMPTY),
+        renamed=frozenset(name for name in fields if name in aliases),
         default_theta=get("x-default-theta", 10000.0),
         default_rope_type=get("x-default-rope-type", "default"),
         rope_type_labels=tuple(get("x-rope-type-labels", ())),

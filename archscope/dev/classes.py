@@ -183,7 +183,7 @@ def class_schema(cls: Any, registered: dict[type, str]) -> dict[str, Json]:
     base = _base_entries()
     instance = instantiate(cls)
     properties: dict[str, Json] = {}
-    for field in sorted(dataclasses.fields(cls), key=lambda f: f.name):
+    for field in dataclasses.fields(cls):
         entry = field_schema(field, instance)
         if base.get(field.name) != {k: v for k, v in entry.items() if k != "x-effective"} or "x-effective" in entry:
             properties[field.name] = entry
@@ -236,7 +236,24 @@ def _class_attributes(cls: Any) -> dict[str, Json]:
         owner = next(k for k in cls.__mro__ if method in vars(k))
         if owner.__module__.startswith("transformers.models"):
             found[word] = owner.__name__
-    return found | _properties_of(cls)
+    return found | _properties_of(cls) | _constants_of(cls)
+
+
+def _constants_of(cls: Any) -> dict[str, Json]:
+    """Plain class attributes that are no fields: a config can be asked for them too."""
+    from transformers.configuration_utils import PreTrainedConfig
+
+    fields = {f.name for f in dataclasses.fields(cls)}
+    found: dict[str, Json] = {}
+    for klass in reversed(cls.__mro__):
+        for name, value in vars(klass).items():
+            plain = isinstance(value, int | float | str | list | tuple | dict)
+            own = not name.startswith("_") and not hasattr(PreTrainedConfig, name) and name not in fields
+            if own and plain and klass.__module__.startswith("transformers.models") and is_json(value):
+                found[name] = _listed(value)
+    for name in ("keys_to_ignore_at_inference", "attribute_map", "sub_configs_defaults"):
+        found.pop(name, None)
+    return {"x-constants": dict(sorted(found.items()))} if found else {}
 
 
 def _properties_of(cls: Any) -> dict[str, Json]:

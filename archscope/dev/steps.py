@@ -115,6 +115,9 @@ class _Reader:
             return self.steps
         tree = _source_tree(vars(self.chain[depth])["__post_init__"])
         scope = _Scope(self, depth)
+        scope.last_read = {
+            n.id: n.lineno for n in sorted(_loads(tree), key=lambda n: n.lineno)
+        }
         scope.block(tree.body, [])
         return self.steps
 
@@ -127,6 +130,9 @@ class _Scope:
         self.depth = depth
         self.locals: dict[str, ast.expr] = {}
         self.bound: set[str] = set()
+        # The last line that reads each local name, and the line that is being read now.
+        self.last_read: dict[str, int] = {}
+        self.line = 0
 
     # statements
 
@@ -135,6 +141,7 @@ class _Scope:
             self.statement(statement, when)
 
     def statement(self, node: ast.stmt, when: list[str]) -> None:
+        self.line = node.end_lineno or node.lineno
         if isinstance(node, ast.Raise | ast.Pass | ast.Import | ast.ImportFrom | ast.Assert):
             return
         if isinstance(node, ast.Return):
@@ -229,8 +236,8 @@ class _Scope:
     def branch(self, node: ast.If, when: list[str]) -> None:
         test = self.rewrite(node.test)
         text = ast.unparse(test)
-        written = {self.target_name(t) for t in _targets(node)}
-        if len(written) > 1 and written & _names(text) or "pop(" in text:
+        written = [self.target_name(t) for t in _targets(node)]
+        if (len(written) > 1 and set(written) & _names(text)) or "pop(" in text:
             text = self.let(text, when)
             test = ast.Name(text)
         before = dict(self.locals)
@@ -275,6 +282,7 @@ class _Scope:
     def add(self, step: Step, when: list[str], value: ast.expr) -> None:
         new = self.rewrite(value)
         name = step.get("set", "")
+        self.freeze(name)
         if name and isinstance(new, ast.IfExp):
             here, there = ast.unparse(new.body), ast.unparse(new.orelse)
             if here == name:
@@ -285,6 +293,13 @@ class _Scope:
             rest = new.values[1] if len(new.values) == 2 else ast.BoolOp(ast.Or(), new.values[1:])
             when, new = [*when, f"not {name}"], rest
         self.steps.append({**self.with_when(step, when), "to": ast.unparse(new)})
+
+    def freeze(self, field: str) -> None:
+        """Keep the value of local names that speak of a field which is about to change."""
+        for local, value in self.locals.items():
+            text = ast.unparse(value)
+            if field and self.last_read.get(local, 0) > self.line and field in _names(text):
+                self.locals[local] = ast.Name(self.let(text, []))
 
     @property
     def steps(self) -> list[Step]:
@@ -509,6 +524,10 @@ class _Scope:
         return result, outer
 
 
+def _loads(tree: ast.AST) -> list[ast.Name]:
+    return [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+
+
 def _targets(node: ast.If) -> list[ast.expr]:
     found: list[ast.expr] = []
     for child in ast.walk(node):
@@ -516,4 +535,4 @@ def _targets(node: ast.If) -> list[ast.expr]:
             found += child.targets
         elif isinstance(child, ast.AnnAssign | ast.AugAssign):
             found.append(child.target)
-    return [t for t in found if isinstance(t, ast.Attribute)]
+    return [t.value if isinstance(t, ast.Subscript) else t for t in found if isinstance(t, ast.Attribute | ast.Subscript)]

@@ -29,8 +29,11 @@ def differences(ours: Config, theirs: Any, path: str = "") -> list[str]:
     """Every public attribute that differs, as "path: ours != theirs"."""
     held = {name: value for name, value in vars(theirs).items() if not name.startswith("_")}
     found = []
-    for name in sorted({*held, *(n for n in ours.values if not n.startswith("_"))} - {"per_layer_config"}):
-        mine = ours.values.get(name, "<absent>")
+    layers = getattr(vars(theirs).get("_heterogeneity_spec"), "per_layer_overrides", {})
+    if not same(ours.values.get("per_layer_config") or {}, layers):
+        found.append(f"{path}per_layer_config: {ours.values.get('per_layer_config')!r:.300} != {layers!r:.300}")
+    for name in sorted({*held, *(n for n in ours.values if not n.startswith("_"))} - _NOT_COMPARED):
+        mine = ours.values[name] if name in ours.values else ours.get(name, "<absent>")
         other = held.get(name, "<absent>")
         if other == "<absent>":
             other = _property(theirs, name)
@@ -39,6 +42,11 @@ def differences(ours: Config, theirs: Any, path: str = "") -> list[str]:
         elif not same(mine, other):
             found.append(f"{path}{name}: {mine!r:.300} != {other!r:.300}")
     return found
+
+
+# `ignore_keys_at_rope_validation` tells the class what to warn of; it comes from no file. `per_layer_config` is kept
+# in another form there and compared by itself.
+_NOT_COMPARED = {"per_layer_config", "ignore_keys_at_rope_validation"}
 
 
 def _property(config: Any, name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from archscope.config.base import fill, make_auto, make_inner
 from archscope.config.draft import Draft
 from archscope.config.procedures import Base, mapping, procedure
-from archscope.config.schema import load_schema
+from archscope.config.schema import common, load_schema
 
 
 @procedure("AltCLIPConfig", "ChineseCLIPConfig", "CLIPConfig", "CLIPSegConfig", "FlavaConfig", "GroupViTConfig",
@@ -30,7 +30,9 @@ def doubled_sub_configs(d: Draft, base: Base) -> None:
 
 
 def _complete(draft: Draft) -> dict[str, Any]:
-    return {key: value for key, value in draft.values.items() if not isinstance(value, Draft)}
+    # As transformers writes a config out: with its own version.
+    values = {key: value for key, value in draft.values.items() if not isinstance(value, Draft)}
+    return values | {"transformers_version": common().transformers}
 
 
 @procedure("Blip2Config", "InstructBlipConfig", "InstructBlipVideoConfig")
@@ -63,7 +65,7 @@ def granite_speech_plus(d: Draft, base: Base) -> None:
 def rag(d: Draft, base: Base) -> None:
     """RagConfig: encoder and generator may be of any type; DPR and BART where they do not say."""
     for name, kind in (("question_encoder", "dpr"), ("generator", "bart")):
-        d.put(name, f"{{'model_type': {kind!r}, **({name} or {{}})}}")
+        d.put(name, f"{{'model_type': {kind!r}, **{name}}}", f"isinstance({name}, 'dict')")
         make_auto(d, name, kind)
     base()
 

@@ -54,7 +54,7 @@ def hunyuan_vl(d: Draft, base: Base) -> None:
     assert d.schema is not None
     text = load_schema(d.schema.sub_configs["text_config"].model_type)
     assert text is not None
-    wanted = {*text.fields, *text.aliases, "rope_scaling", "rope_theta"}
+    wanted = {*text.fields, *text.aliases, "rope_scaling", "rope_theta", "model_type"}
     gather(d, [key for key in d.extras if key in wanted])
     base()
     d.put("vision_config.text_hidden_size", "text_config.hidden_size")
