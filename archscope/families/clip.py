@@ -26,7 +26,7 @@ from archscope.families.registry import family, tower
 
 @family("clip_vision_model")
 def clip_vision(c: Config) -> Architecture:
-    """Class token and learned positions, norms before and after the layers; CLIPVisionModelWithProjection adds a matrix.
+    """Class token and learned positions, norms around the layers; CLIPVisionModelWithProjection adds a matrix.
 
     Source: transformers, models/clip/modeling_clip.py.
     """
@@ -48,7 +48,7 @@ def clip_text(c: Config) -> Architecture:
 
 @family("clip")
 def clip(c: Config) -> Architecture:
-    """Both towers, each projected into the space where images meet captions; CLIPForImageClassification has one of them.
+    """Both towers, each projected into one space; CLIPForImageClassification has one tower and a classifier.
 
     Source: transformers, models/clip/modeling_clip.py.
     """
@@ -91,8 +91,8 @@ def git_vision(c: Config) -> Architecture:
 def minimax_m3_vision(c: Config) -> Architecture:
     """CLIP's layers over patches of frames with axial rotary positions; no class token, no norm at the end.
 
-    Source: transformers, models/minimax_m3_vl/modeling_minimax_m3_vl.py (MiniMaxM3VLVisionModel); inside the whole model
-    the names are those of its first release (conversion_mapping.py).
+    Source: transformers, models/minimax_m3_vl/modeling_minimax_m3_vl.py (MiniMaxM3VLVisionModel); inside the
+    whole model the names are those of its first release (conversion_mapping.py).
     """
     d, patch = size(c, "hidden_size"), (c.temporal_patch_size, *sides(c.patch_size))
     at, projection = ("vision_model.", "patch_embedding") if is_mounted(c) else ("", "proj")
@@ -135,7 +135,7 @@ def unlimited_ocr_encoder(c: Config) -> Architecture:
 
 @family("step3p5_vision")
 def step3p5_vision(c: Config) -> Architecture:
-    """A factor for each channel of both branches, learned and axial rotary positions, two strided convolutions at the end.
+    """A factor for each channel of both branches, learned and rotary positions, two strided convolutions.
 
     Source: transformers, models/step3p7/modeling_step3p7.py (Step3p7VisionModel); names as its conversion saves them.
     """
@@ -175,8 +175,8 @@ def step3p5_vision(c: Config) -> Architecture:
 def inkling2_vision(c: Config) -> Architecture:
     """Flat patches, a class token with a position of its own, a factor for each channel, and the way into the text.
 
-    Source: transformers, models/inkling2/modeling_inkling2.py (Inkling2VisionModel); inside the whole model the names are
-    those of its first release (conversion_mapping.py).
+    Source: transformers, models/inkling2/modeling_inkling2.py (Inkling2VisionModel); inside the whole model the
+    names are those of its first release (conversion_mapping.py).
     """
     d, first = size(c, "hidden_size"), is_mounted(c)
     at = "backbone." if first else ""
