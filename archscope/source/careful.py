@@ -99,15 +99,23 @@ class _Parser:
     # Problems
 
     def report(
-        self, rule: str, severity: Severity, message: str, span: Span, *, help: str = "", fix: Fix | None = None
+        self,
+        rule: str,
+        severity: Severity,
+        message: str,
+        span: Span,
+        *,
+        help: str = "",
+        fix: Fix | None = None,
+        path: Path | None = None,
     ) -> None:
-        """Record a problem here; stop reading when the text is hopeless."""
+        """Record a problem, on what is being read unless a path says otherwise; stop when the text is hopeless."""
         count = self.counts[rule] = self.counts.get(rule, 0) + 1
         if count > MAX_PROBLEMS:
             if rule in ("invalid-json", "too-deep"):
                 raise _EnoughError
             return
-        place = self.source.place(span, pointer(self.path()))
+        place = self.source.place(span, pointer(self.path() if path is None else path))
         self.problems.append(Diagnostic(rule, severity, message, place, (), help, (fix,) if fix else ()))
 
     def fault(self, message: str, span: Span, *, help: str = "", fix: Fix | None = None) -> None:
@@ -311,7 +319,7 @@ class _Parser:
             span = Span(frame.comma, frame.comma + 1)
             fix = Fix("remove the comma", (Edit(self.source.name, *span, ""),), safe=True)
             self.report("trailing-comma", Severity.ERROR, f"a comma stands before {token.kind}", span,
-                        help="JSON has no trailing commas", fix=fix)  # fmt: skip
+                        help="JSON has no trailing commas", fix=fix, path=frame.path)  # fmt: skip
         return self.close(token.end)
 
     def stray(self, token: Token, again: _Step) -> _Step | None:
