@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture, pre_norm
-from archscope.blocks.factories import size
+from archscope.blocks.base import Block
+from archscope.blocks.factories import named_norm, size
 from archscope.blocks.leaves import rms_norm
 from archscope.blocks.skeletons import decoder, with_head
-from archscope.blocks.ssm import mamba2_mixer
+from archscope.blocks.ssm import mamba2_mixer, mamba_mixer
 from archscope.config import Config
 from archscope.families.registry import family
+
+FIELDS = ("expand", "state_size", "time_step_rank", "conv_kernel")
+
+
+@family("mamba")
+def mamba(c: Config) -> Architecture:
+    """Layers of x + mixer(norm(x)) with a state per channel.
+
+    Source: transformers, models/mamba/modeling_mamba.py; arXiv 2312.00752.
+    """
+    return _decoder(c, _mixer(c))
+
+
+@family("falcon_mamba")
+def falcon_mamba(c: Config) -> Architecture:
+    """Mamba with norms without weights on step, B and C.
+
+    Source: transformers, models/falcon_mamba/modeling_falcon_mamba.py (FalconMambaMixer).
+    """
+    sizes = {"dt_layernorm": c.intermediate_size, "b_layernorm": c.state_size, "c_layernorm": c.state_size}
+    norms = tuple(rms_norm(name, width, affine=False, eps=c.mixer_rms_eps) for name, width in sizes.items())
+    return _decoder(c, _mixer(c, norms))
 
 
 @family("mamba2")
@@ -17,29 +40,44 @@ def mamba2(c: Config) -> Architecture:
 
     Source: transformers, models/mamba2/modeling_mamba2.py; arXiv 2405.21060.
     """
-    d = size(c, "hidden_size")
+    mixer = mamba2_mixer(
+        "mixer",
+        size(c, "hidden_size"),
+        inner=int(c.expand * c.hidden_size),
+        num_heads=c.num_heads,
+        head_dim=c.head_dim,
+        state_size=c.state_size,
+        num_groups=c.n_groups,
+        kernel=c.conv_kernel,
+        bias=c.use_bias,
+        conv_bias=c.use_conv_bias,
+        fields=("expand", "num_heads", "head_dim", "state_size", "n_groups", "conv_kernel"),
+    )
+    return _decoder(c, mixer)
+
+
+def _mixer(c: Config, norms: tuple[Block, ...] = ()) -> Block:
+    return mamba_mixer(
+        "mixer",
+        size(c, "hidden_size"),
+        inner=c.intermediate_size,
+        state_size=c.state_size,
+        rank=int(c.time_step_rank),
+        kernel=c.conv_kernel,
+        bias=c.use_bias,
+        conv_bias=c.use_conv_bias,
+        extras=norms,
+        fields=FIELDS,
+    )
+
+
+def _decoder(c: Config, mixer: Block) -> Architecture:
+    norm = named_norm(c)
     tower = decoder(
         c,
-        lambda kind: pre_norm(
-            (
-                rms_norm("norm", d),
-                mamba2_mixer(
-                    "mixer",
-                    d,
-                    inner=int(c.expand * c.hidden_size),
-                    num_heads=c.num_heads,
-                    head_dim=c.head_dim,
-                    state_size=c.state_size,
-                    num_groups=c.n_groups,
-                    kernel=c.conv_kernel,
-                    bias=c.use_bias,
-                    conv_bias=c.use_conv_bias,
-                    fields=("expand", "num_heads", "head_dim", "state_size", "n_groups", "conv_kernel"),
-                ),
-            )
-        ),
+        lambda kind: pre_norm((norm("norm"), mixer)),
         kinds=("",) * c.num_hidden_layers,
         embed="embeddings",
-        final_norm=rms_norm("norm_f", d),
+        final_norm=norm("norm_f"),
     )
     return with_head(c, tower, prefix="backbone", token_table="embeddings")
