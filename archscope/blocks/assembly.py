@@ -14,12 +14,16 @@ TowerRole = Literal["text", "encoder", "decoder", "vision", "audio", "other"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Branch:
-    """One body with the norms that are its own: scale * post(body(pre(x)))."""
+    """One body with the norms that are its own: scale * post(body(pre(x))).
+
+    `joins` is the number of a later sublayer whose add takes the branch, where it is not that of its own.
+    """
 
     body: Block
     pre: Block | None = None
     post: Block | None = None
     scale: float | None = None
+    joins: int | None = None
 
     def blocks(self) -> tuple[Block, ...]:
         """The blocks in the order of the flow."""
@@ -97,6 +101,9 @@ class Layer(Block):
                 flows.append(Flow(here, Port(_key(block), block.in_width)))
                 out = block.out_width
                 here = Port(_key(block), here.width if out is None else out)
+            if branch.joins is not None:
+                flows.append(Flow(here, Port(f"#add{branch.joins}", self.width)))
+                continue
             if joined:
                 flows.append(Flow(here, add))
             last = here

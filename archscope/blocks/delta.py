@@ -8,7 +8,9 @@ from archscope.blocks.size import Size
 from archscope.blocks.ssm import StateMixer
 
 
-def delta_wiring(streams: tuple[str, ...], sides: tuple[str, ...], convs: tuple[str, ...], inner: int) -> tuple[Flow, ...]:
+def delta_wiring(
+    streams: tuple[str, ...], sides: tuple[str, ...], convs: tuple[str, ...], inner: int
+) -> tuple[Flow, ...]:
     """Streams through their convolutions into the scan, decay and strength beside them, a gated norm, the way out.
 
     `streams` and `sides` are roles of projections; `convs` those of the convolutions, one for all or one a stream.

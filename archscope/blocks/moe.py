@@ -15,7 +15,8 @@ class Experts(Repeating, Block):
     """Equal feed-forward blocks, of which a token uses a few.
 
     Either saved one by one under numbers (`expert` carries the tensors) or stacked in tensors with a leading dimension of
-    `count` (`stacked` carries them). Units: count and active are experts, width is m_e.
+    `count` (`stacked` carries them). Past them a router may choose `num_zero` experts that give back their input; what
+    is saved for one of those is `zero`, with the role "unused". Units: count and active are experts, width is m_e.
     """
 
     component: ClassVar[str] = "experts"
@@ -28,22 +29,30 @@ class Experts(Repeating, Block):
     activation: str
     expert: Block | None = None
     stacked: tuple[Weight, ...] = ()
+    num_zero: int = 0
+    zero: Block | None = None
 
     def children(self) -> tuple[Block, ...]:
-        return self.stacked if self.expert is None else (self.expert,)
+        if self.expert is None:
+            return self.stacked
+        return (self.expert,) if self.zero is None else (self.expert, self.zero)
 
     def indexed(self) -> Iterator[tuple[str, Block]]:
         if self.expert is None:
             for part in self.stacked:
                 yield "", part
-        else:
-            for index in range(self.count):
-                yield str(index), self.expert
+            return
+        for index in range(self.count):
+            yield str(index), self.expert
+        if self.zero is not None:
+            for index in range(self.count, self.count + self.num_zero):
+                yield str(index), self.zero
 
     def kinds(self) -> tuple[tuple[Block, int], ...]:
         if self.expert is None:
             return tuple((part, 1) for part in self.stacked)
-        return ((self.expert, self.count),)
+        own = ((self.expert, self.count),)
+        return own if self.zero is None else (*own, (self.zero, self.num_zero))
 
     @property
     def in_width(self) -> int | None:

@@ -14,7 +14,7 @@ from archscope.blocks.factories import named_norm, num_labels, size
 from archscope.blocks.leaves import Linear, Norm, embedding, linear
 from archscope.config import Config
 
-LayerBuilder = Callable[[Hashable], "tuple[Sublayer, ...] | Layer"]
+LayerBuilder = Callable[[Any], "tuple[Sublayer, ...] | Layer"]
 NO_HEADS: Mapping[str, tuple[Block, ...]] = MappingProxyType({})
 GENERATIVE_TASKS = ("causal_lm", "image_text_to_text", "multimodal_lm", "seq_to_seq_causal_lm", "speech_seq_2_seq")
 LABEL_TASKS = ("sequence_classification", "token_classification", "question_answering")

@@ -70,7 +70,7 @@ class _Tally:
             self._weight(own, component, times, share)
         if isinstance(block, Repeating):
             for part, count in block.kinds():
-                self._part(part, component, times * count, share)
+                self._part(part, component, times * count, (0, 1) if part.role == "unused" else share)
         elif not isinstance(block, Weight):
             for part in block.children():
                 self._part(part, component, times, share)
