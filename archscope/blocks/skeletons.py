@@ -34,17 +34,17 @@ def decoder(
     after: Sequence[Block] = (),
     tower: TowerRole = "text",
     width: int | None = None,
+    vocabulary: int | None = None,
 ) -> Tower:
     """Token embedding, numbered layers, final norm.
 
     `kinds` tells layers apart (default: layer_types where the config has them); equal kinds are built once. `before` are
     further blocks between embedding and layers (position tables with role "embedding" are summed with the tokens), `after`
-    those between the final norm and the head.
+    those between the final norm and the head. `vocabulary` is the number of tokens where it is not vocab_size.
     """
     d = size(c, "hidden_size") if width is None else width
-    table = embedding(
-        embed, size(c, "vocab_size"), d, role="embedding", scale=embed_scale, fields=("vocab_size", "hidden_size")
-    )
+    rows = size(c, "vocab_size") if vocabulary is None else vocabulary
+    table = embedding(embed, rows, d, role="embedding", scale=embed_scale, fields=("vocab_size", "hidden_size"))
     layered = stack(layers, kinds_of(c, "layer_types") if kinds is None else kinds, layer, width=d)
     parts = present(table, *before, layered, final_norm, *after)
     return Tower(parts=parts, tower=tower, model_type=c.model_type, pointer=c.pointer, width=d)
@@ -180,9 +180,7 @@ def label_head(c: Config, width: int) -> tuple[Block, ...]:
     labels = num_labels(c)
     heads: dict[str, Linear] = {
         "sequence_classification": linear("score", width, labels, role="logits"),
-        "token_classification": linear(
-            "score", width, labels, c.get("token_classification_bias", True), role="logits"
-        ),
+        "token_classification": linear("score", width, labels, c.get("token_classification_bias", True), role="logits"),
         "question_answering": linear("qa_outputs", width, 2, True, role="logits"),
     }
     found = heads.get(c.task)
