@@ -23,6 +23,7 @@ def square_attention(
     name: str = "self_attn",
     names: tuple[str, str, str, str] = QUERY_KEY_VALUE_OUT,
     fused: str = "",
+    inner: int | None = None,
     bias: bool = True,
     key_bias: bool | None = None,
     out_bias: bool | None = None,
@@ -40,19 +41,21 @@ def square_attention(
 ) -> Attention:
     """Multi-head attention whose matrices are hidden by hidden, whatever the heads make up together.
 
-    `fused` is the name of one matrix for queries, keys and values. `memory` is the width of the other sequence in
+    `fused` is the name of one matrix for queries, keys and values; `inner` the width of each where it is
+    not the hidden size. `memory` is the width of the other sequence in
     cross-attention. The structure's edges show where the heads do not fill the hidden size.
     """
     width = Size(hidden // num_heads, "d_h")
     source = hidden if memory is None else memory
+    each = hidden if inner is None else inner
     q, k, v, o = names
     if fused:
-        inputs: tuple[Block, ...] = (linear(fused, hidden, 3 * hidden, bias, role="qkv", fields=fields),)
+        inputs: tuple[Block, ...] = (linear(fused, hidden, 3 * each, bias, role="qkv", fields=fields),)
     else:
         inputs = (
-            linear(q, hidden, hidden, bias, role="q", fields=fields),
-            linear(k, source, hidden, bias if key_bias is None else key_bias, role="k", fields=fields),
-            linear(v, source, hidden, bias, role="v", fields=fields),
+            linear(q, hidden, each, bias, role="q", fields=fields),
+            linear(k, source, each, bias if key_bias is None else key_bias, role="k", fields=fields),
+            linear(v, source, each, bias, role="v", fields=fields),
         )
     out = linear(o, hidden, hidden, bias if out_bias is None else out_bias, role="o", fields=fields)
     heads = Size(num_heads, "h_q")
@@ -122,7 +125,10 @@ def tower_model(
 
 
 def is_mounted(c: Config) -> bool:
-    """Whether the tower is part of another model, whose conversions may save it under names of their own."""
+    """Whether the tower is part of another model, whose conversions may save it under names of their own.
+
+    The composite's builder asks for the names of the tower's own class with `registry.tower(..., native=True)`.
+    """
     return bool(c.pointer)
 
 

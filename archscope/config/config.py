@@ -119,12 +119,14 @@ class Config:
         """The config in this tree that stands at a pointer of the file; this one where none does."""
         return next((config for config in self.walk() if config.pointer == pointer), self)
 
-    def as_base(self) -> Config:
-        """The same config read for the type's base class, which has no head."""
+    def as_base(self, *, alone: bool = False) -> Config:
+        """The same config read for the type's base class, which has no head; `alone` as if no other config were around it."""
         base = object.__new__(Config)
         for slot in Config.__slots__:
             object.__setattr__(base, slot, getattr(self, slot))
         object.__setattr__(base, "task", "model")
+        if alone:
+            object.__setattr__(base, "pointer", "")
         return base
 
     @property

@@ -71,17 +71,18 @@ def build(c: Config) -> Architecture | None:
     return builder(c)
 
 
-def tower(c: Config, name: str, role: TowerRole = "text") -> Block:
+def tower(c: Config, name: str, role: TowerRole = "text", *, native: bool = False) -> Block:
     """The base model of a sub-config, mounted under a name as a tower with this role.
 
-    A type without a builder gives an Opaque part: the rest stays exact and says which part is not.
+    A type without a builder gives an Opaque part: the rest stays exact and says which part is not. Some towers are saved
+    under other names inside their composite model than alone; `native` keeps those of the tower's own class.
     """
-    built = build(c.as_base())
+    built = build(c.as_base(alone=native))
     if built is None:
         return Opaque(name=name, model_type=c.model_type, reason=f"archscope has no builder for {c.model_type or 'it'}")
     # What is not known of the part is not known of the whole.
     missing = (Opaque(role="side", model_type=c.model_type, reason=built.partial),) if built.partial else ()
     if len(built.parts) == 1 and isinstance(built.parts[0], Tower):
         found = built.parts[0]
-        return replace(found, name=name, tower=role, parts=(*found.parts, *missing))
+        return replace(found, name=name, tower=role, parts=(*found.parts, *missing), pointer=c.pointer)
     return Group(name=name, role=role, parts=(*built.parts, *missing))
