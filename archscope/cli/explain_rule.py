@@ -21,7 +21,7 @@ def explain_rule(kind: type[Rule[Any]]) -> str:
 
 def _case(case: Case) -> str:
     if case.text is not None:
-        return _indented(case.text if len(case.text) <= 2000 else f"{case.text[:2000]}...")
+        return _indented(case.text if len(case.text) <= 400 else f"{case.text[:400]}...")
     fields = {"model_type": case.model_type, **case.fields} if case.model_type else dict(case.fields)
     lines = [f"{json.dumps(name)}: {json.dumps(value, default=str)}" for name, value in fields.items()]
     return _indented("{\n  " + ",\n  ".join(lines) + "\n}")
