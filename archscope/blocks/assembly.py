@@ -54,13 +54,15 @@ class Layer(Block):
     """A layer of a stack: sublayers along one residual stream.
 
     `extras` are modules of the layer outside the stream (per-layer inputs, scalars); `label` names the kind of layer
-    where a stack has several ("sliding", "full", "dense", "moe").
+    where a stack has several ("sliding", "full", "dense", "moe"). `passes` is how often a token goes through it, where
+    one layer's weights serve several depths.
     """
 
     sublayers: tuple[Sublayer, ...]
     width: int
     label: str = ""
     extras: tuple[Block, ...] = ()
+    passes: int = 1
 
     def children(self) -> tuple[Block, ...]:
         seen: dict[int, Block] = {}

@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
-from archscope.blocks.base import Block, Group, Weight, group, present, weight
+from dataclasses import dataclass
+
+from archscope.blocks.base import Block, Flow, Group, Port, Weight, group, present, weight
 from archscope.blocks.factories import num_labels, size
 from archscope.blocks.leaves import layer_norm, linear
 from archscope.blocks.skeletons import head
 from archscope.config import Config
 
 Heads = dict[str, tuple[Block, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WidenedTable(Block):
+    """A token table as output matrix, with further columns so that both are as wide as the hidden states.
+
+    Source: MobileBERT (arXiv 2004.02984), section 3.
+    """
+
+    table: Block
+    more: Block
+
+    def children(self) -> tuple[Block, ...]:
+        return (self.table, self.more)
+
+    @property
+    def in_width(self) -> int | None:
+        return (self.table.in_width or 0) + (self.more.in_width or 0)
+
+    @property
+    def out_width(self) -> int | None:
+        return self.table.out_width
+
+    def flows(self) -> tuple[Flow, ...]:
+        """Each matrix takes its share; the sum are the scores of all words."""
+        flows = []
+        for part in self.children():
+            flows.append(Flow(Port("in"), Port(part.role, part.in_width)))
+            flows.append(Flow(Port(part.role, part.out_width), Port("#sum", self.out_width)))
+        return (*flows, Flow(Port("#sum", self.out_width), Port("out")))
 
 
 def dense_classifier(
@@ -88,11 +120,10 @@ def language_heads(*parts: Block, tasks: tuple[str, ...] = ("causal_lm", "masked
 
 def pair_heads(c: Config, *predictions: Block) -> Heads:
     """Whether a sentence follows another, alone or beside the predictions of words."""
-    pair = linear("cls.seq_relationship", size(c, "hidden_size"), 2, True, role="pair logits")
-    return {
-        "pretraining": (head("pretraining", *predictions, pair),),
-        "next_sentence_prediction": (head("next_sentence_prediction", pair),),
-    }
+    pair = head(
+        "next_sentence_prediction", linear("cls.seq_relationship", size(c, "hidden_size"), 2, True, role="pair logits")
+    )
+    return {"pretraining": (head("pretraining", *predictions), pair), "next_sentence_prediction": (pair,)}
 
 
 def summary(c: Config, name: str = "sequence_summary") -> Group | None:

@@ -1,4 +1,4 @@
-"""Encoders over summed tables: dense projections, plain feed-forward blocks, norms before a sublayer or after its add."""
+"""Encoders over summed tables: dense projections, plain feed-forward blocks, norms before or after."""
 
 from __future__ import annotations
 
@@ -113,14 +113,16 @@ def dense_layer(
     attend: Attend = dense_attention,
     feed_forward: Block | None = None,
     norm: Callable[[str, int], Block] | None = None,
+    cross: bool | None = None,
 ) -> tuple[Sublayer, ...]:
     """Self-attention, cross-attention where add_cross_attention is true, feed-forward block; norms first where `pre`.
 
     `attend` makes an attention from the config, a name and `cross`; `norm` makes a norm from a name and a width.
+    `cross` decides on cross-attention where the class does not read add_cross_attention.
     """
     d = size(c, "hidden_size")
     bodies = [(attend(c, "attention"), norms[0])]
-    if c.get("add_cross_attention"):
+    if c.get("add_cross_attention") if cross is None else cross:
         bodies.append((attend(c, "crossattention", cross=True), norms[1]))
     bodies.append((dense_mlp(c) if feed_forward is None else feed_forward, norms[2]))
     pairs = [

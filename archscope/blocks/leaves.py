@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from archscope.blocks.base import Block, Flow, Weight, weight
 
-NormKind = Literal["rms", "layer", "group", "batch", "l2"]
+NormKind = Literal["rms", "layer", "group", "batch", "l2", "none"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -211,16 +211,20 @@ def dpr(c: Config) -> Architecture:
     at = place or ""
     base = encoder(c, summed_tables(c), lambda kind: dense_layer(c))
     projection = linear("encode_proj", d, out, True, role="projection") if out > 0 else None
-    spans: Block | None = None
+    spans: tuple[Block, ...] = ()
     if c.model_class in ("DPRReader", "DPRSpanPredictor"):
+        over = at.removesuffix("encoder")
+        outputs = {"qa_outputs": 2, "qa_classifier": 1}
         width = out if out > 0 else d
-        parts = (linear("qa_outputs", width, 2, True, role="logits"), linear("qa_classifier", width, 1, True))
-        spans = head("question_answering", group(at.removesuffix("encoder").rstrip("."), *parts))
+        spans = tuple(
+            head("question_answering", linear(over + name, width, n, True, role="logits"))
+            for name, n in outputs.items()
+        )
     return Architecture(
         parts=present(
             replace(base, name=f"{at}.bert_model" if at else "bert_model"),
             group(at, projection) if projection else None,
-            spans,
+            *spans,
         ),
         partial="" if place is not None else f"{c.model_class} has no parameters of its own",
     )

@@ -282,6 +282,10 @@ def _patches(c: Config) -> tuple[Block, ...]:
     )
 
 
+_FREQUENCIES = "encoder.layer.*.attention.self.rotary_embeddings"
+"""Where the one buffer of rotary frequencies is saved: transformers 5.24 turns its pattern back with the star in it."""
+
+
 @family("esm")
 def esm(c: Config) -> Architecture:
     """Proteins: norms before the sublayers, rotary or learned positions, a head for contacts in every class.
@@ -301,6 +305,8 @@ def esm(c: Config) -> Architecture:
         norm=lambda name, width: replace(layer_norm(name, width, eps=c.layer_norm_eps), names=names),
     )
     learned = c.get("position_embedding_type", "absolute") == "absolute"
+    half = (c.get("head_dim") or d // c.num_attention_heads) + 1 >> 1
+    frequencies = weight(f"{_FREQUENCIES}.inv_freq", half, parameter=False, role="side buffer") if rotary else None
     contacts = linear(
         "contact_head.regression", c.num_hidden_layers * c.num_attention_heads, 1, True, role="side contacts"
     )
@@ -317,6 +323,7 @@ def esm(c: Config) -> Architecture:
             layer_norm("encoder.emb_layer_norm_after", d, eps=c.layer_norm_eps),
             pooler(c) if c.task == "model" else None,
             contacts,
+            frequencies,
         ),
     )
     words = masked_head(
