@@ -19,6 +19,8 @@ NO_HEADS: Mapping[str, tuple[Block, ...]] = MappingProxyType({})
 GENERATIVE_TASKS = ("causal_lm", "image_text_to_text", "multimodal_lm", "seq_to_seq_causal_lm", "speech_seq_2_seq")
 LABEL_TASKS = ("sequence_classification", "token_classification", "question_answering")
 NO_PREFIXES: Mapping[str, str] = MappingProxyType({})
+QA_PREFIX: Mapping[str, str] = MappingProxyType({"question_answering": "transformer"})
+"""Where a question-answering class holds the tower under another name than its relatives do (base_model_prefix)."""
 
 
 def decoder(
@@ -128,13 +130,16 @@ def composite(
     lm_head: str,
     token_table: str,
     extra: tuple[Block, ...] = (),
+    heads: Mapping[str, tuple[Block, ...]] = NO_HEADS,
 ) -> Architecture:
     """A text tower with towers and projectors beside it, all named in full, and a head over the vocabulary.
 
-    The base class has no head. The head shares `token_table` where tie_word_embeddings is true.
+    The base class has no head. The head shares `token_table` where tie_word_embeddings is true. `heads` has those of other
+    classes, by class name or task.
     """
-    if c.task == "model":
-        return Architecture(parts=(*beside, text), extra=extra)
+    own = heads.get(c.model_class, heads.get(c.task, ()))
+    if c.task == "model" or own:
+        return Architecture(parts=(*beside, text, *own), extra=extra)
     if c.task not in GENERATIVE_TASKS:
         reason = f"the head of {c.model_class or 'this class'} is not known"
         return Architecture(parts=(*beside, text), extra=extra, partial=reason)

@@ -11,7 +11,7 @@ from archscope.families.registry import family
 
 @family("hyperclovax")
 def hyperclovax(c: Config) -> Architecture:
-    """x + scale * post(sublayer(norm(x))), the post norms only where use_post_norm is true.
+    """Layers of x + scale * post(sublayer(norm(x))), the post norms only where use_post_norm is true.
 
     Source: transformers, models/hyperclovax/modeling_hyperclovax.py (HyperCLOVAXDecoderLayer).
     """

@@ -7,7 +7,7 @@ from archscope.blocks.base import Block
 from archscope.blocks.factories import attention, latent_attention, mlp, moe, size, sliding_window, stacked_experts
 from archscope.blocks.moe import Moe
 from archscope.blocks.size import Size
-from archscope.blocks.skeletons import pre_norm_decoder, with_head
+from archscope.blocks.skeletons import QA_PREFIX, pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -23,7 +23,7 @@ def ministral(c: Config) -> Architecture:
         lambda kind: attention(c, layer_type=str(kind), window=sliding_window(c, kind)),
         lambda kind: mlp(c),
     )
-    return with_head(c, tower, prefixes={"question_answering": "transformer"})
+    return with_head(c, tower, prefixes=QA_PREFIX)
 
 
 @family("ministral3")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture
 from archscope.blocks.factories import attention, mlp, named_norm
-from archscope.blocks.skeletons import pre_norm_decoder, with_head
+from archscope.blocks.skeletons import QA_PREFIX, pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -21,4 +21,4 @@ def nemotron(c: Config) -> Architecture:
         lambda kind: mlp(c, kind="plain", names=("up_proj", "down_proj"), bias=c.mlp_bias),
         norm=named_norm(c, "layer"),
     )
-    return with_head(c, tower, prefixes={"question_answering": "transformer"})
+    return with_head(c, tower, prefixes=QA_PREFIX)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture
 from archscope.blocks.factories import attention, mlp
-from archscope.blocks.skeletons import pre_norm_decoder, with_head
+from archscope.blocks.skeletons import QA_PREFIX, pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -20,4 +20,4 @@ def seed_oss(c: Config) -> Architecture:
         lambda kind: attention(c, bias=c.attention_bias, out_bias=c.attention_out_bias),
         lambda kind: mlp(c, bias=c.mlp_bias),
     )
-    return with_head(c, tower, prefixes={"question_answering": "transformer"})
+    return with_head(c, tower, prefixes=QA_PREFIX)

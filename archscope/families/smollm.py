@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture
 from archscope.blocks.factories import attention, kinds, mlp, sliding_window
-from archscope.blocks.skeletons import pre_norm_decoder, with_head
+from archscope.blocks.skeletons import QA_PREFIX, pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -26,4 +26,4 @@ def smollm3(c: Config) -> Architecture:
         lambda kind: mlp(c, bias=c.mlp_bias),
         kinds=kinds(c, "layer_types", "no_rope_layers"),
     )
-    return with_head(c, tower, prefixes={"question_answering": "transformer"})
+    return with_head(c, tower, prefixes=QA_PREFIX)
