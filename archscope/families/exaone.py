@@ -6,17 +6,18 @@ from archscope.blocks.assembly import Architecture, post_norm
 from archscope.blocks.attention import Attention
 from archscope.blocks.factories import attention, kinds, mlp, named_norm, sliding_window
 from archscope.blocks.routed import grouped_moe
-from archscope.blocks.skeletons import decoder, pre_norm_decoder, with_head
+from archscope.blocks.skeletons import QA_PREFIX, decoder, pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family
 
 
 @family("exaone")
 def exaone(c: Config) -> Architecture:
-    """Llama's decoder, saved under GPT-2's names.
+    """Llama's decoder, saved under GPT-2's names; those of the modules of the tower only where it has a prefix.
 
     Source: transformers, conversion_mapping.py ("exaone"); the class is LlamaForCausalLM.
     """
+    bare = c.task == "model"
     tower = pre_norm_decoder(
         c,
         lambda kind: attention(
@@ -24,9 +25,9 @@ def exaone(c: Config) -> Architecture:
         ),
         lambda kind: mlp(c, names=("c_fc_0", "c_fc_1", "c_proj"), bias=c.mlp_bias),
         norms=("ln_1", "ln_2"),
-        final="ln_f",
-        embed="wte",
-        layers="h",
+        final="norm" if bare else "ln_f",
+        embed="embed_tokens" if bare else "wte",
+        layers="layers" if bare else "h",
     )
     return with_head(c, tower, prefix="transformer", token_table="wte")
 
@@ -45,7 +46,7 @@ def exaone4(c: Config) -> Architecture:
         ),
         final_norm=norm("norm"),
     )
-    return with_head(c, tower)
+    return with_head(c, tower, prefixes=QA_PREFIX)
 
 
 @family("exaone_moe")

@@ -9,7 +9,7 @@ from archscope.blocks.assembly import Architecture, Projector, sandwich_norm
 from archscope.blocks.base import weight
 from archscope.blocks.factories import attention, mlp, size
 from archscope.blocks.leaves import rms_norm
-from archscope.blocks.skeletons import composite, decoder, with_head
+from archscope.blocks.skeletons import composite, decoder, label_head, with_head
 from archscope.config import Config
 from archscope.families.registry import family, tower
 
@@ -36,7 +36,7 @@ def gemma3_text(c: Config) -> Architecture:
 def gemma3(c: Config) -> Architecture:
     """Gemma 3's decoder with a vision tower, whose patches are pooled and projected into the text.
 
-    Source: transformers, models/gemma3/modeling_gemma3.py (Gemma3MultiModalProjector); names as its conversion saves them.
+    Source: transformers, models/gemma3/modeling_gemma3.py (Gemma3MultiModalProjector); saved as its conversion names it.
     """
     text, vision = c.sub("text_config"), c.sub("vision_config")
     d, d_v = size(text, "hidden_size"), vision.hidden_size
@@ -58,6 +58,7 @@ def gemma3(c: Config) -> Architecture:
         text_config=text,
         lm_head="language_model.lm_head",
         token_table="language_model.model.embed_tokens",
+        heads={"sequence_classification": label_head(c, d)},
     )
 
 

@@ -10,12 +10,9 @@ from archscope.blocks.base import weight
 from archscope.blocks.factories import attention, head_size, mlp, size, sliding_window
 from archscope.blocks.leaves import linear, rms_norm
 from archscope.blocks.mlp import Mlp
-from archscope.blocks.skeletons import pre_norm_decoder, with_head
+from archscope.blocks.skeletons import QA_PREFIX, pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family
-
-QA_PREFIX = {"question_answering": "transformer"}
-"""The question-answering classes of this lineage hold the tower under another name than the others."""
 
 
 @family("llama")
@@ -39,7 +36,7 @@ def arcee(c: Config) -> Architecture:
         lambda kind: attention(c, bias=c.attention_bias),
         lambda kind: mlp(c, kind="plain", names=("up_proj", "down_proj"), bias=c.mlp_bias),
     )
-    return with_head(c, tower)
+    return with_head(c, tower, prefixes=QA_PREFIX)
 
 
 @family("cwm")
