@@ -78,7 +78,7 @@ class UnknownRopeType(Rule[Config]):
     )
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
-        if target.schema is None:
+        if target.schema is None or "rope_parameters" not in target.schema.fields:
             return
         known = {*REQUIRED_KEYS, *LEGACY_NAMES}
         for name, rope in _scaled(target):
