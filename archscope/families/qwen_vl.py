@@ -107,11 +107,9 @@ def hyperclovax_vision_v2(c: Config) -> Architecture:
 
     Source: transformers, models/hyperclovax_vision_v2/modeling_hyperclovax_vision_v2.py; conversion_mapping.py.
     """
-    bare = c.task == "model"
-    at, text = nested(c, head="model.language_model.lm_head"), c.sub("text_config")
-    vision, d = c.sub("vision_config"), size(c.sub("text_config"), "hidden_size")
-    d_v = vision.out_hidden_size
-    name = "projector" if bare else "model.vision_projector"
+    at = nested(c, head="model.language_model.lm_head")
+    d, d_v = size(c.sub("text_config"), "hidden_size"), c.sub("vision_config").out_hidden_size
+    name = "projector" if c.task == "model" else "model.vision_projector"
     bridge = projector(name, d_v, d, linear("", d_v, d, True, role="projection"))
     return _behind(c, at, at("vision_model"), bridge)
 
