@@ -277,7 +277,7 @@ def _own_name(config: Config, name: str) -> bool:
     stored = "" if schema is None else schema.aliases.get("max_position_embeddings", "max_position_embeddings")
     if name == TOKENIZER_KEY:
         return False
-    return stored == name or (stored != "max_position_embeddings" and stored in config.raw)
+    return (schema is not None and name in schema.fields) or stored == name or (stored != "max_position_embeddings" and stored in config.raw)
 
 
 TOKENIZER_KEY = "model_max_length"
