@@ -24,7 +24,7 @@ from archscope.config import Config
 from archscope.families.registry import family, tower
 
 
-@family("clip_vision_model")
+@family("clip_vision_model", "idefics_vision")
 def clip_vision(c: Config) -> Architecture:
     """Class token and learned positions, norms around the layers; CLIPVisionModelWithProjection adds a matrix.
 
