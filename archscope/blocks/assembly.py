@@ -55,7 +55,7 @@ class Layer(Block):
 
     `extras` are modules of the layer outside the stream (per-layer inputs, scalars); `label` names the kind of layer
     where a stack has several ("sliding", "full", "dense", "moe"). `passes` is how often a token goes through it, where
-    one layer's weights serve several depths.
+    one layer's weights serve several depths; `caches` is for how many of them it keeps keys and values (None: all).
     """
 
     sublayers: tuple[Sublayer, ...]
@@ -63,6 +63,7 @@ class Layer(Block):
     label: str = ""
     extras: tuple[Block, ...] = ()
     passes: int = 1
+    caches: int | None = None
 
     def children(self) -> tuple[Block, ...]:
         seen: dict[int, Block] = {}

@@ -63,10 +63,6 @@ class StateMixer(Block):
         if self.find("conv") is not None:
             flows.append(Flow(at, Port("conv")))
             at = Port("conv")
-        if (step := self.find("x_proj")) is not None:
-            flows.append(Flow(at, Port("x_proj", step.in_width)))
-            flows.append(Flow(Port("x_proj"), Port("dt_proj")))
-            flows.append(Flow(Port("dt_proj"), Port("#scan")))
         flows.append(Flow(at, Port("#scan"), "cache"))
         at = Port("#scan", self.heads_width)
         for role in ("norm", "out_proj"):
@@ -124,50 +120,6 @@ def mamba2_mixer(
             weight("D", h),
             *norm,
             linear("out_proj", i, hidden, bias if out_bias is None else out_bias, role="out_proj"),
-        ),
-        fields=fields,
-    )
-
-
-def mamba_mixer(
-    name: str,
-    hidden: int,
-    *,
-    inner: int,
-    state_size: int,
-    rank: int,
-    kernel: int,
-    bias: bool,
-    conv_bias: bool,
-    extras: tuple[Block, ...] = (),
-    fields: tuple[str, ...] = (),
-) -> StateMixer:
-    """Mamba-1: a projection to x and gate z, a convolution of x, from it step, B and C; a scan per channel.
-
-    Shapes: in_proj (2·inner, d), conv1d (inner, 1, kernel), x_proj (rank + 2·state, inner), dt_proj (inner, rank),
-    A_log (inner, state); state per layer inner x state_size. `extras` are norms on step, B and C.
-    Source: Mamba (arXiv 2312.00752); transformers models/mamba/modeling_mamba.py (MambaMixer).
-    """
-    i, n, r = Size(inner, "d_inner"), Size(state_size, "n"), Size(rank, "r_dt")
-    return StateMixer(
-        name=name,
-        mechanism="Mamba",
-        inner=i,
-        state_elements=inner * state_size,
-        conv_elements=inner * kernel,
-        conv_kernel=kernel,
-        state_size=n,
-        split=(("x", inner), ("z", inner)),
-        heads_width=inner,
-        parts=(
-            linear("in_proj", hidden, 2 * i, bias, role="in_proj"),
-            conv("conv1d", i, i, kernel, groups=i, bias=conv_bias, role="conv"),
-            linear("x_proj", i, r + 2 * n, role="x_proj"),
-            *extras,
-            linear("dt_proj", r, i, True, role="dt_proj"),
-            weight("A_log", i, n),
-            weight("D", i),
-            linear("out_proj", i, hidden, bias, role="out_proj"),
         ),
         fields=fields,
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from archscope.blocks.assembly import Architecture, pre_norm
 from archscope.blocks.base import Block
 from archscope.blocks.factories import named_norm, size
-from archscope.blocks.leaves import rms_norm
+from archscope.blocks.leaves import Norm, rms_norm
+from archscope.blocks.selective_scan import selective_scan
 from archscope.blocks.skeletons import decoder, with_head
-from archscope.blocks.ssm import mamba2_mixer, mamba_mixer
+from archscope.blocks.ssm import StateMixer, mamba2_mixer
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -29,8 +30,11 @@ def falcon_mamba(c: Config) -> Architecture:
 
     Source: transformers, models/falcon_mamba/modeling_falcon_mamba.py (FalconMambaMixer).
     """
-    sizes = {"dt_layernorm": c.intermediate_size, "b_layernorm": c.state_size, "c_layernorm": c.state_size}
-    norms = tuple(rms_norm(name, width, affine=False, eps=c.mixer_rms_eps) for name, width in sizes.items())
+    sizes = {"dt": int(c.time_step_rank), "b": c.state_size, "c": c.state_size}
+    norms = tuple(
+        rms_norm(f"{name}_layernorm", width, role=f"{name}_norm", affine=False, eps=c.mixer_rms_eps)
+        for name, width in sizes.items()
+    )
     return _decoder(c, _mixer(c, norms))
 
 
@@ -56,8 +60,8 @@ def mamba2(c: Config) -> Architecture:
     return _decoder(c, mixer)
 
 
-def _mixer(c: Config, norms: tuple[Block, ...] = ()) -> Block:
-    return mamba_mixer(
+def _mixer(c: Config, norms: tuple[Norm, ...] = ()) -> StateMixer:
+    return selective_scan(
         "mixer",
         size(c, "hidden_size"),
         inner=c.intermediate_size,
@@ -66,7 +70,7 @@ def _mixer(c: Config, norms: tuple[Block, ...] = ()) -> Block:
         kernel=c.conv_kernel,
         bias=c.use_bias,
         conv_bias=c.use_conv_bias,
-        extras=norms,
+        norms=norms,
         fields=FIELDS,
     )
 
