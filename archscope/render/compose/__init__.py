@@ -1,0 +1,151 @@
+"""From a model to what its figure says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from archscope.blocks.assembly import Stack, Tower
+from archscope.blocks.attention import Attention
+from archscope.blocks.base import Block
+from archscope.blocks.latent_attention import LatentAttention
+from archscope.blocks.mlp import Mlp
+from archscope.blocks.moe import Moe
+from archscope.blocks.ssm import StateMixer
+from archscope.costs.parameters import count
+from archscope.errors import RenderError
+from archscope.render.compose import attention, feed_forward, latent, state
+from archscope.render.compose.badges import Badges, listed
+from archscope.render.compose.chains import beside, prediction
+from archscope.render.compose.columns import columns
+from archscope.render.compose.context import Context
+from archscope.render.compose.header import chips, name_of
+from archscope.render.compose.outline import Outline, outline
+from archscope.render.compose.pattern import strip
+from archscope.render.compose.places import Alternative
+from archscope.render.compose.prose import describe
+from archscope.render.compose.shares import bars
+from archscope.render.figure import Column, Crossing, Figure, Panel, Strip
+
+if TYPE_CHECKING:
+    from archscope.engine import Model
+
+__all__ = ["compose"]
+
+MOST_PANELS = 5
+Named = tuple[str, Alternative]
+Maker = Callable[[Context, Sequence[Named], str], Panel]
+
+
+def compose(model: Model) -> Figure:
+    """Everything that the figure of a model says.
+
+    Raises: RenderError where the model has no structure.
+    """
+    structure = model.structure
+    if structure is None:
+        raise RenderError(_why_not(model))
+    ctx = Context(structure, model.document, Badges(structure, model.diagnostics))
+    plan = outline(structure.architecture)
+    parameters = count(structure.architecture)
+    stacks = columns(ctx, plan)
+    name = name_of(model.document, structure.config.model_type)
+    strips = _strips(plan)
+    details = _details(ctx, stacks)
+    further = beside(ctx, plan)
+    remarks = (*_trust(model), *ctx.remarks)
+    return Figure(
+        name=name,
+        model_class=structure.config.model_class or structure.config.model_type,
+        source=ctx.file,
+        chips=chips(ctx, plan, parameters),
+        columns=stacks,
+        panels=(*prediction(ctx, structure.architecture), *details, *further),
+        strips=strips,
+        bars=bars(structure, parameters),
+        findings=listed(model.diagnostics),
+        description=describe(name, stacks, strips, parameters.total, remarks),
+        crossings=_crossings(ctx, stacks),
+        remarks=remarks,
+    )
+
+
+def _why_not(model: Model) -> str:
+    if model.is_foreign:
+        return f"{model.document.name} is not the configuration of a model, so there is nothing to draw"
+    model_type = model.config.model_type
+    if not model_type:
+        return f"{model.document.name} does not say its model_type, so there is nothing to draw; run `archscope check` on it"
+    errors = sum(one.severity.value == "error" for one in model.diagnostics)
+    if errors:
+        return f"no structure follows from {model.document.name}: run `archscope check` on it and mend its errors first"
+    return f"archscope has no builder for model type {model_type[:80]!r}, so there is no structure to draw"
+
+
+def _trust(model: Model) -> tuple[str, ...]:
+    structure = model.structure
+    assert structure is not None
+    said = [structure.architecture.partial] if structure.architecture.partial else []
+    said += [f"{at.path or at.block.name}: {_reason(at.block)}" for at in structure.opaque[:3]]
+    if model.fidelity != "exact":
+        said.insert(0, f"fidelity: {model.fidelity}")
+    return tuple(said)
+
+
+def _reason(block: Block) -> str:
+    return str(getattr(block, "reason", "")) or "tensors not known"
+
+
+def _strips(plan: Outline) -> tuple[Strip, ...]:
+    found = []
+    several = len(plan.stacks) > 1
+    for part in plan.stacks:
+        stacks = part.block.parts if isinstance(part.block, Tower) else ()
+        for stack in stacks:
+            if isinstance(stack, Stack):
+                title = f"Layer pattern, {part.block.name or stack.name}" if several else "Layer pattern"
+                made = strip(stack, title)
+                found += [made] if made is not None else []
+    return tuple(found)
+
+
+def _crossings(ctx: Context, stacks: Sequence[Column]) -> tuple[Crossing, ...]:
+    if len(stacks) < 2:
+        return ()
+    for node_id, group in ctx.drawn:
+        block = group.uses[0].block
+        if isinstance(block, Attention) and block.is_cross:
+            return (Crossing(node_id, "keys and values"),)
+    return ()
+
+
+# Panels of the mechanisms
+
+
+def _details(ctx: Context, stacks: Sequence[Column]) -> tuple[Panel, ...]:
+    """A panel for each mechanism of the stacks, from top to bottom; blocks of one shape share one."""
+    subjects: dict[object, tuple[Maker, list[Named]]] = {}
+    for node_id, group in reversed(ctx.drawn):
+        maker, key = _maker(group.uses[0].block)
+        if maker is not None and key is not None:
+            subjects.setdefault(key, (maker, []))[1].append((node_id, group))
+    made = [
+        maker(ctx, tuple(groups), groups[0][1].uses[0].pointer) for maker, groups in list(subjects.values())[:MOST_PANELS]
+    ]
+    if len(subjects) > len(made):
+        ctx.remarks.append(f"{len(subjects) - len(made)} further mechanisms have no detail here")
+    return tuple(made)
+
+
+def _maker(block: Block) -> tuple[Maker | None, object | None]:
+    if isinstance(block, Attention):
+        return attention.panel, attention.key(block)
+    if isinstance(block, LatentAttention):
+        return latent.panel, latent.key(block)
+    if isinstance(block, StateMixer):
+        return state.panel, state.key(block)
+    if isinstance(block, Mlp):
+        return feed_forward.panel, feed_forward.key(block)
+    if isinstance(block, Moe):
+        return feed_forward.moe_panel, feed_forward.moe_key(block)
+    return None, None
