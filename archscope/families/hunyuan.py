@@ -13,7 +13,7 @@ from archscope.config import Config
 from archscope.families.registry import family
 
 
-@family("hunyuan_v1_dense")
+@family("hunyuan_v1_dense", "hunyuan_vl_text")
 def hunyuan_v1_dense(c: Config) -> Architecture:
     """Pre-norm decoder that normalises queries and keys after their rotation.
 
