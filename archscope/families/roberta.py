@@ -14,7 +14,6 @@ from archscope.blocks.encoder_heads import (
     dense_classifier,
     label_heads,
     language_heads,
-    masked_head,
     masked_lm_head,
 )
 from archscope.blocks.encoders import (
@@ -280,56 +279,6 @@ def _patches(c: Config) -> tuple[Block, ...]:
         layer_norm("norm", d, eps=1e-6, role="side norm"),
         layer_norm("LayerNorm", d, eps=c.layer_norm_eps),
     )
-
-
-_FREQUENCIES = "encoder.layer.*.attention.self.rotary_embeddings"
-"""Where the one buffer of rotary frequencies is saved: transformers 5.24 turns its pattern back with the star in it."""
-
-
-@family("esm")
-def esm(c: Config) -> Architecture:
-    """Proteins: norms before the sublayers, rotary or learned positions, a head for contacts in every class.
-
-    Source: transformers, models/esm/modeling_esm.py; conversion_mapping.py saves a LayerNorm as gamma, beta.
-    """
-    d, rotary = size(c, "hidden_size"), c.get("position_embedding_type", "absolute") == "rotary"
-    norms = ("attention.LayerNorm", "crossattention.LayerNorm", "LayerNorm")
-    names = ("gamma", "beta")
-    attend = partial(dense_attention, position="rope" if rotary else "learned")
-    layer = partial(
-        dense_layer,
-        c,
-        norms=norms,
-        pre=True,
-        attend=attend,
-        norm=lambda name, width: replace(layer_norm(name, width, eps=c.layer_norm_eps), names=names),
-    )
-    learned = c.get("position_embedding_type", "absolute") == "absolute"
-    half = (c.get("head_dim") or d // c.num_attention_heads) + 1 >> 1
-    frequencies = weight(f"{_FREQUENCIES}.inv_freq", half, parameter=False, role="side buffer") if rotary else None
-    contacts = linear(
-        "contact_head.regression", c.num_hidden_layers * c.num_attention_heads, 1, True, role="side contacts"
-    )
-    tower = encoder(
-        c,
-        summed_tables(
-            c,
-            positions=None if learned else 0,
-            segments=False,
-            norm="layer_norm" if c.emb_layer_norm_before else "",
-        ),
-        lambda kind: layer(),
-        after=(
-            layer_norm("encoder.emb_layer_norm_after", d, eps=c.layer_norm_eps),
-            pooler(c) if c.task == "model" else None,
-            contacts,
-            frequencies,
-        ),
-    )
-    words = masked_head(
-        c, "esm.embeddings.word_embeddings.weight", name="lm_head", dense="dense", norm="layer_norm", decoder_bias=False
-    )
-    return with_head(c, tower, prefix="esm", heads=label_heads(c, dense=True) | language_heads(words))
 
 
 def _with_heads(c: Config, tower: Tower, prefix: str) -> Architecture:
