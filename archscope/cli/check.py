@@ -44,6 +44,8 @@ class _Outcome(NamedTuple):
 @click.option(
     "--tensor-parallel", type=click.IntRange(min=1), metavar="N", help="Check that the model splits over N ranks."
 )
+@click.option("--target", "--targets", "targets", multiple=True, metavar="READER,...",
+              help="Programs that must be able to read the file, such as 'transformers<5'.")  # fmt: skip
 @click.option("--stdin-filename", metavar="NAME", help="What to call standard input (PATH is -).")
 @click.option("-q", "--quiet", is_flag=True, help="No summary: print findings only.")
 @color_option
@@ -55,6 +57,7 @@ def command(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     tensor_parallel: int | None,
+    targets: tuple[str, ...],
     stdin_filename: str | None,
     quiet: bool,
     color: ColorChoice,
@@ -68,7 +71,7 @@ def command(
     Examples:
       archscope check config.json
       archscope check models/ --fail-on warning
-      archscope check config.json --tensor-parallel 8
+      archscope check config.json --tensor-parallel 8 --target 'transformers<5'
       archscope check . --format github
       archscope check config.json --ignore rope-theta-not-positive
       git show HEAD:config.json | archscope check - --stdin-filename config.json
@@ -78,7 +81,8 @@ def command(
                                click.get_current_context())  # fmt: skip
     chosen = selection(select, ignore)
     found = find_inputs(paths, stdin_filename)
-    outcomes = [_checked(one, chosen, tensor_parallel) for one in found.inputs]
+    readers = tuple(name.strip() for value in targets for name in value.split(",") if name.strip())
+    outcomes = [_checked(one, chosen, tensor_parallel, readers) for one in found.inputs]
     report = _report(outcomes)
     write = cast(Writer, importlib.import_module(f"archscope.report.{_WRITERS[format_]}").write)
     for error in (*found.errors, *(one.file.note for one in outcomes if one.file.status == "unreadable")):
@@ -91,14 +95,14 @@ def command(
     return _status(report, bool(found.errors), fail_on)
 
 
-def _checked(one: Input, chosen: Selection, tensor_parallel: int | None) -> _Outcome:
+def _checked(one: Input, chosen: Selection, tensor_parallel: int | None, targets: tuple[str, ...]) -> _Outcome:
     from archscope.engine import load
 
     try:
         model = load(one.repository())
         if model.is_foreign and not one.named and not _is_broken(model):
             return _Outcome(Checked(one.name, "foreign"))
-        diagnostics = tuple(filter(chosen.keeps, model.check(tensor_parallel)))
+        diagnostics = tuple(filter(chosen.keeps, model.check(tensor_parallel, targets)))
         status: Status = "foreign" if model.is_foreign and not _is_broken(model) else "checked"
         fidelity = model.fidelity if model.structure is not None else None
         documents = tuple(model.documents.values()) if diagnostics else ()

@@ -244,6 +244,13 @@ def test_tensor_parallel_is_a_positive_number(cli: Cli, write: Write) -> None:
     assert cli("check", path, "--tensor-parallel", "0").status == 2
 
 
+def test_targets_are_readers_to_satisfy(cli: Cli, write: Write) -> None:
+    path = write("config.json", rope_parameters={"rope_type": "default", "rope_theta": 5e5})
+    assert cli("check", path).out.startswith("no findings")
+    result = cli("check", path, "--target", "vllm,transformers<5")
+    assert (result.status, "rope-parameters-for-old-reader" in result.out) == (0, True)
+
+
 def deep(opening: str) -> bytes:
     return (opening * 10_000).encode()
 
