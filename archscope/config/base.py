@@ -40,6 +40,7 @@ def fill(schema: Schema, raw: Mapping[str, Any], pointer: str, *, written: Mappi
     draft.take(raw)
     if depth < MAX_DEPTH:
         run_steps(draft, depth)
+        rope.name_types(draft)
     return draft
 
 
@@ -108,10 +109,7 @@ def set_extra(draft: Draft, key: str, value: Any) -> None:
     if key == "num_labels":
         draft.set_num_labels(value)
         return
-    computed = schema.properties.get(name)
-    if computed is not None and name not in draft.values:
-        if not computed.settable:
-            draft.note(name, Problem("read-only", "the class computes this itself", value, draft.pointer_of(key)))
+    if draft.set_property(name, value, draft.pointer_of(key)):
         return
     if name == "rope_scaling":
         name = "rope_parameters"

@@ -89,11 +89,13 @@ class Draft:
     def _in_class_order(self, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         # Where the class declares an alias of a field as a field too, what it sets last wins, be it a default.
         assert self.schema is not None
-        for name in self.schema.fields:
+        renamed, aliases = self.schema.renamed, self.schema.aliases
+        stored = {aliases[name] for name in renamed}
+        for name, field in self.schema.fields.items():
             if name in given:
                 yield name, given[name]
-            elif name in self.schema.renamed and self.canonical(name) in given:
-                self.values[self.canonical(name)] = self.schema.fields[name].default
+            elif name in renamed or name in stored:
+                self.values[aliases.get(name, name)] = field.default
         yield from ((key, value) for key, value in given.items() if key not in self.schema.fields)
 
     def stand_in(self, field: Field, value: Any, key: str) -> Any:
@@ -126,11 +128,29 @@ class Draft:
             owner.set_num_labels(value)
             return
         name = owner.canonical(name)
+        if owner.set_property(name, value, ""):
+            return
         old = owner.values.get(name, owner)
         if old is not owner and type(old) is type(value) and (old is value or old == value):
             return
         owner.values[name] = value
         owner.found[name] = Origin("derived", source=formula, fields=names_in(formula) if fields is None else fields)
+
+    def set_property(self, name: str, value: Any, pointer: str) -> bool:
+        """Give a value to what the class computes itself: whatever the class then does, or a note that it refuses.
+
+        Returns: whether the class computes a value of this name.
+        """
+        held = self.schema.properties.get(name) if self.schema is not None else None
+        if held is None or name in self.values:
+            return False
+        if held.steps is None:
+            self.note(name, Problem("read-only", "the class computes this itself", value, pointer))
+            return True
+        self.lets["let_value"] = value
+        for step in held.steps:
+            self.run(step.kind, step.name, step.when, step.formula)
+        return True
 
     def declares(self, name: str) -> bool:
         """Whether the class declares such a field."""

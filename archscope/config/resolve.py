@@ -24,7 +24,10 @@ def resolve(document: Any) -> Config:
     raw: Mapping[str, Any] = value if isinstance(value, dict) else {}
     model_type = read_type(raw)
     schema = load_schema(model_type)
-    draft = fill(schema, raw, "") if schema is not None else fill_unknown(raw)
+    if schema is None:
+        return finished(fill_unknown(raw), model_type, None)
+    given = raw if raw.get("model_type") == model_type else {**raw, "model_type": model_type}
+    draft = fill(schema, given, "", written=raw)
     return finished(draft, model_type, schema)
 
 

@@ -126,6 +126,20 @@ def _original_length(draft: Draft, flat: dict[str, Any], nested: bool) -> None:
         draft.note("rope_parameters", Problem("derived", "the class has no max_position_embeddings to start from"))
 
 
+def name_types(draft: Draft) -> None:
+    """Give every mapping that still has none its `rope_type`, as the check at the end of the class's filling does."""
+    parameters = draft.values.get("rope_parameters")
+    if not isinstance(parameters, dict) or not parameters:
+        return
+    nested = nested_keys(draft, parameters)
+    if not nested and "rope_type" in parameters:
+        return
+    parameters = draft.values["rope_parameters"] = copied(parameters)
+    for flat in [parameters[key] for key in nested] or [parameters]:
+        if isinstance(flat, dict):
+            flat["rope_type"] = flat.get("rope_type", flat.get("type", "default"))
+
+
 # Reading the result
 
 

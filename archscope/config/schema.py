@@ -49,16 +49,6 @@ class SubConfig(NamedTuple):
     defaults: Mapping[str, Any] = _EMPTY
 
 
-class Property(NamedTuple):
-    """A value that the class computes when it is read.
-
-    formula: "" where it is no formula. settable: whether a file may give a value of that name (some classes ignore it).
-    """
-
-    formula: str
-    settable: bool
-
-
 class Step(NamedTuple):
     """One thing that the class does to its fields: see `archscope.dev.steps`."""
 
@@ -66,6 +56,17 @@ class Step(NamedTuple):
     name: str
     when: str = ""
     formula: str = ""
+
+
+class Property(NamedTuple):
+    """A value that the class computes when it is read.
+
+    formula: "" where it is no formula. steps: what giving a value of that name (`let_value`) does, None where the class
+    refuses one.
+    """
+
+    formula: str
+    steps: tuple[Step, ...] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +218,8 @@ def _schema(model_type: str, data: Mapping[str, Any], inner: Mapping[str, Any]) 
 
 
 def _property(entry: Mapping[str, Any]) -> Property:
-    return Property(entry.get("formula", ""), entry.get("settable", False))
+    steps = entry.get("set")
+    return Property(entry.get("formula", ""), None if steps is None else tuple(_step(step) for step in steps))
 
 
 def _tagged(value: Any) -> Any:

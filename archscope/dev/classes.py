@@ -11,7 +11,7 @@ import typing
 from typing import Any
 
 from archscope.config.procedures import names as procedure_names
-from archscope.dev.steps import Untranslatable, property_formula, steps_of
+from archscope.dev.steps import Untranslatable, property_formula, setter_steps, steps_of
 
 Json = Any
 
@@ -264,7 +264,13 @@ def _properties_of(cls: Any) -> dict[str, Json]:
     for name, value in sorted(inspect.getmembers(cls, lambda m: isinstance(m, property))):
         if not hasattr(PreTrainedConfig, name) and not name.startswith("_"):
             formula = property_formula(cls, value, fields)
-            found[name] = ({"formula": formula} if formula else {}) | ({"settable": True} if value.fset else {})
+            found[name] = {"formula": formula} if formula else {}
+            try:
+                steps = setter_steps(cls, value, fields)
+            except Untranslatable:
+                steps = []
+            if steps is not None:
+                found[name]["set"] = steps
     return {"x-properties": found} if found else {}
 
 

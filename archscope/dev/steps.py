@@ -55,6 +55,22 @@ def property_formula(cls: type, held: property, fields: frozenset[str]) -> str:
     return "" if reader.steps or "pop(" in formula or " _" in f" {formula}" else formula
 
 
+def setter_steps(cls: type, held: property, fields: frozenset[str]) -> list[Step] | None:
+    """What giving a value of a property's name does, the value being `let_value`.
+
+    Returns: None where the class refuses it, or computes the value and has no way to set it.
+    """
+    if held.fset is None:
+        return None
+    reader, tree = _Reader(cls, [], fields), _source_tree(held.fset)
+    if isinstance(tree.body[-1], ast.Raise):
+        return None
+    scope = _Scope(reader, 0)
+    scope.locals[tree.args.args[-1].arg] = ast.Name("let_value")
+    scope.block(tree.body, [])
+    return reader.steps
+
+
 def _source_tree(function: Any) -> ast.FunctionDef:
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     if not isinstance(tree, ast.FunctionDef):
@@ -237,7 +253,7 @@ class _Scope:
         test = self.rewrite(node.test)
         text = ast.unparse(test)
         written = [self.target_name(t) for t in _targets(node)]
-        if (len(written) > 1 and set(written) & _names(text)) or "pop(" in text:
+        if (_effects(node) > 1 and set(written) & _names(text)) or "pop(" in text:
             text = self.let(text, when)
             test = ast.Name(text)
         before = dict(self.locals)
@@ -522,6 +538,14 @@ class _Scope:
             self.bound |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
             result.append(ast.comprehension(node.target, source, [self.rewrite(i) for i in node.ifs], 0))
         return result, outer
+
+
+def _effects(node: ast.If) -> int:
+    """How many statements under a condition do more than log or raise."""
+    calls = [n.value for n in ast.walk(node) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]
+    owners = [getattr(getattr(c.func, "value", None), "id", "") for c in calls]
+    assignments = [n for n in ast.walk(node) if isinstance(n, ast.Assign | ast.AnnAssign | ast.AugAssign)]
+    return len(assignments) + sum(owner not in _SILENT for owner in owners)
 
 
 def _loads(tree: ast.AST) -> list[ast.Name]:

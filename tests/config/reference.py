@@ -37,6 +37,8 @@ def differences(ours: Config, theirs: Any, path: str = "") -> list[str]:
         other = held.get(name, "<absent>")
         if other == "<absent>":
             other = _property(theirs, name)
+        if name in ours.problems and not ours.problems[name].checked:
+            continue
         if isinstance(mine, Config) and hasattr(other, "to_dict"):
             found += differences(mine, other, f"{path}{name}.")
         elif not same(mine, other):
