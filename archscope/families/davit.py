@@ -37,11 +37,21 @@ def _blocks(c: Config, stage: int) -> Block:
     d = c.embed_dim[stage]
     bias = bool(c.qkv_bias)
     over_image = square_attention(
-        d, c.num_heads[stage], name="window_attn", names=OUT, fused="qkv", bias=bias, out_bias=True,
-        chunk=c.window_size**2 ) # Channels attend to channels: a group's width is what it has of them, and positions
-        make up the inner product. over_channels = square_attention( d, c.num_groups[stage], name="channel_attn",
-        names=OUT, fused="qkv", bias=bias, out_bias=True ) pair = group("", _half(c, "spatial_block", d, over_image),
-        _half(c, "channel_block", d, over_channels)) return repeated(f"blocks.{stage}", c.depths[stage], pair)
+        d,
+        c.num_heads[stage],
+        name="window_attn",
+        names=OUT,
+        fused="qkv",
+        bias=bias,
+        out_bias=True,
+        chunk=c.window_size**2,
+    )
+    # Channels attend to channels: a group's width is what it has of them, and positions make up the inner product.
+    over_channels = square_attention(
+        d, c.num_groups[stage], name="channel_attn", names=OUT, fused="qkv", bias=bias, out_bias=True
+    )
+    pair = group("", _half(c, "spatial_block", d, over_image), _half(c, "channel_block", d, over_channels))
+    return repeated(f"blocks.{stage}", c.depths[stage], pair)
 
 
 OUT = ("", "", "", "proj")
