@@ -185,6 +185,16 @@ class Stack(Repeating, Block):
         return ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class StripedStack(Stack):
+    """A stack whose layers are saved as lists side by side: all attentions, then all norms, then all feed-forward blocks.
+
+    The first segment of each name in a layer is that of the list, the layer's number follows it.
+    """
+
+    striped: ClassVar[bool] = True
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tower(Block):
     """A stack with what stands before and after it: embeddings, layers, final norm.

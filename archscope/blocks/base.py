@@ -154,9 +154,13 @@ def join(prefix: str, name: str) -> str:
 
 
 class Repeating:
-    """Mixin for a block that holds equal parts under consecutive numbers."""
+    """Mixin for a block that holds equal parts under consecutive numbers.
+
+    `striped` is True where the number stands after the first segment of a part's names ("attentions.3.q"), not before.
+    """
 
     __slots__ = ()
+    striped: ClassVar[bool] = False
 
     def indexed(self) -> Iterator[tuple[str, Block]]:
         """Pairs of index prefix and part, one by one."""

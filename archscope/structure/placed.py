@@ -96,6 +96,8 @@ def _find(at: Placed, rest: list[str]) -> Placed | None:
     if not rest:
         return here
     trail = (*at.trail, block)
+    if isinstance(block, Repeating) and block.striped:
+        rest = [*rest[1:2], rest[0], *rest[2:]]
     for index, part, numbers in _indexed(block, rest[0]):
         below = Placed(join(here.path, index), part, 1, numbers or at.numbers, pointer, trail)
         tail = rest[1:] if index else rest

@@ -58,10 +58,18 @@ def _rows(block: Block, memo: dict[int, tuple[Row, ...]]) -> Iterator[Row]:
             key = id(part)
             if key not in memo:
                 memo[key] = tuple(_rows(part, memo))
-            for name, own in memo[key]:
-                yield join(start, name), own
+            if block.striped:
+                for name, own in memo[key]:
+                    yield join(block.name, _after_first(name, index)), own
+            else:
+                for name, own in memo[key]:
+                    yield join(start, name), own
     else:
         for part in block.children():
             for name, own in _rows(part, memo):
                 yield join(block.name, name), own
 
+
+def _after_first(name: str, index: str) -> str:
+    first, _, rest = name.partition(".")
+    return join(f"{first}.{index}", rest)
