@@ -160,12 +160,8 @@ class NestedTieOnly(Rule[Config]):
     name = "nested-tie-only"
     severity = Severity.WARNING
     cases = (
-        Passes("llava", tie_word_embeddings=False, text_config={"model_type": "llama", "tie_word_embeddings": False}),
-        Fails(
-            "llava",
-            text_config={"model_type": "llama", "tie_word_embeddings": True},
-            at="/text_config/tie_word_embeddings",
-        ),
+        Passes("gemma3", tie_word_embeddings=False, text_config={"tie_word_embeddings": False}),
+        Fails("gemma3", text_config={"tie_word_embeddings": False}, at="/text_config/tie_word_embeddings"),
     )
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:

@@ -99,8 +99,7 @@ class MissingRopeKey(Rule[Config]):
 
     ## What it checks
     The keys that each rope type needs: factor for linear, dynamic, yarn and llama3; the pre-extension window for yarn,
-    longrope and llama3; the two frequency factors for llama3; the two lists for longrope. Where transformers fills the
-    window in from max_position_embeddings the file loads, and the finding is a warning.
+    longrope and llama3; the two frequency factors for llama3; the two lists for longrope.
 
     ## Why it matters
     transformers raises a KeyError that names neither the file nor the reason. A missing pre-extension window is taken to be
@@ -147,7 +146,6 @@ class MissingRopeKey(Rule[Config]):
                     f"rotary scaling of type {name} has no {key}{said}",
                     _places(rope, ctx),
                     help=f"add {key}",
-                    severity=Severity.WARNING if filled else None,
                 )
 
 
