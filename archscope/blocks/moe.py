@@ -16,7 +16,8 @@ class Experts(Repeating, Block):
 
     Either saved one by one under numbers (`expert` carries the tensors) or stacked in tensors with a leading dimension of
     `count` (`stacked` carries them). Past them a router may choose `num_zero` experts that give back their input; what
-    is saved for one of those is `zero`, with the role "unused". Units: count and active are experts, width is m_e.
+    is saved for one of those is `zero`, with the role "unused". Numbers begin at `first`, where other experts stand
+    before. Units: count and active are experts, width is m_e.
     """
 
     component: ClassVar[str] = "experts"
@@ -31,6 +32,7 @@ class Experts(Repeating, Block):
     stacked: tuple[Weight, ...] = ()
     num_zero: int = 0
     zero: Block | None = None
+    first: int = 0
 
     def children(self) -> tuple[Block, ...]:
         if self.expert is None:
@@ -42,10 +44,11 @@ class Experts(Repeating, Block):
             for part in self.stacked:
                 yield "", part
             return
-        for index in range(self.count):
+        end = self.first + self.count
+        for index in range(self.first, end):
             yield str(index), self.expert
         if self.zero is not None:
-            for index in range(self.count, self.count + self.num_zero):
+            for index in range(end, end + self.num_zero):
                 yield str(index), self.zero
 
     def kinds(self) -> tuple[tuple[Block, int], ...]:
@@ -105,7 +108,8 @@ class Router(Block):
 class Moe(Block):
     """Routed experts, with shared ones beside them where `shared` is set.
 
-    The output is the weighted sum of the active experts plus the shared block (times its gate where there is one).
+    The output is the weighted sum of the active experts plus the shared block (times its gate where there is one) and
+    the `bias`.
     """
 
     router: Router
@@ -113,9 +117,10 @@ class Moe(Block):
     shared: Mlp | None = None
     num_shared: int = 0
     shared_gate: Block | None = None
+    bias: Weight | None = None
 
     def children(self) -> tuple[Block, ...]:
-        parts = (self.router, self.experts, self.shared, self.shared_gate)
+        parts = (self.router, self.experts, self.shared, self.shared_gate, self.bias)
         return tuple(part for part in parts if part is not None)
 
     @property

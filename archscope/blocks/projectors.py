@@ -71,7 +71,14 @@ def plain_bridge(
     """down(act(up(x))) whose way out is not as wide as its way in."""
     parts = (linear(names[0], inputs, width, bias, role="up"), linear(names[1], width, outputs, bias, role="down"))
     return Mlp(
-        name=name, role="bridge", width=width, hidden=inputs, gated=False, activation=activation, parts=parts, fields=()
+        name=name,
+        role="" if name else "bridge",
+        width=width,
+        hidden=inputs,
+        gated=False,
+        activation=activation,
+        parts=parts,
+        fields=(),
     )
 
 
@@ -119,5 +126,12 @@ def gated_bridge(
         linear(names[2], width, outputs, bias, role="down"),
     )
     return Mlp(
-        name=name, role="bridge", width=width, hidden=inputs, gated=True, activation=activation, parts=parts, fields=()
+        name=name,
+        role="" if name else "bridge",
+        width=width,
+        hidden=inputs,
+        gated=True,
+        activation=activation,
+        parts=parts,
+        fields=(),
     )

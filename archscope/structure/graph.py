@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
@@ -115,8 +116,7 @@ class _Lowering:
         path = join(prefix, block.name)
         pointer = block.pointer if isinstance(block, Tower) else pointer
         node_id = path or type(block).__name__.lower()
-        if node_id in self.nodes:
-            node_id = f"{node_id}#{type(block).__name__.lower()}"
+        node_id = self._unused(node_id, type(block).__name__.lower())
         own = () if isinstance(block, Weight) and not block.name else block.weights()
         self.nodes[node_id] = Node(
             id=node_id,
@@ -140,6 +140,13 @@ class _Lowering:
         elif not isinstance(block, Weight):
             self._parts(block, path, node_id, count, pointer)
         return node_id
+
+    def _unused(self, node_id: str, kind: str) -> str:
+        """An id of its own for a block without a path segment."""
+        if node_id not in self.nodes:
+            return node_id
+        ids = (f"{node_id}#{kind}{'' if number == 1 else number}" for number in itertools.count(1))
+        return next(found for found in ids if found not in self.nodes)
 
     def _parts(self, block: Block, path: str, node_id: str, count: int, pointer: str) -> None:
         ids: dict[str, str] = {}
