@@ -56,10 +56,12 @@ class Layer(Block):
     `extras` are modules of the layer outside the stream (per-layer inputs, scalars); `label` names the kind of layer
     where a stack has several ("sliding", "full", "dense", "moe"). `passes` is how often a token goes through it, where
     one layer's weights serve several depths; `caches` is for how many of them it keeps keys and values (None: all).
+    `enters` is the width of what comes in where it is not that of the stream.
     """
 
     sublayers: tuple[Sublayer, ...]
     width: int
+    enters: int | None = None
     label: str = ""
     extras: tuple[Block, ...] = ()
     passes: int = 1
@@ -76,7 +78,7 @@ class Layer(Block):
 
     @property
     def in_width(self) -> int | None:
-        return self.width
+        return self.width if self.enters is None else self.enters
 
     @property
     def out_width(self) -> int | None:
@@ -85,7 +87,7 @@ class Layer(Block):
     def flows(self) -> tuple[Flow, ...]:
         """Every sublayer with its tap, its branches and its add."""
         flows: list[Flow] = []
-        at = Port("in", self.width)
+        at = Port("in", self.in_width)
         for index, sublayer in enumerate(self.sublayers):
             at = self._wire(flows, at, index, sublayer)
         flows.append(Flow(at, Port("out", self.width)))

@@ -78,6 +78,7 @@ def attention(
     names: tuple[str, str, str, str] = QUERY_KEY_VALUE_OUT,
     bias: bool = False,
     out_bias: bool | None = None,
+    key_bias: bool | None = None,
     fused: str = "",
     gated_queries: bool = False,
     num_heads: int | None = None,
@@ -117,6 +118,7 @@ def attention(
     v_width = width if v_head_dim is None else Size(v_head_dim, "d_v")
     source = d if memory is None else memory
     q, k, v, o = names
+    k_bias = bias if key_bias is None else key_bias
     if fused:
         inputs: tuple[Block, ...] = (
             linear(fused, d, (heads + 2 * kv) * width, bias, role="qkv", transposed=transposed, fields=fields),
@@ -125,7 +127,7 @@ def attention(
         query = heads * (width + v_width) if gated_queries else heads * width
         inputs = (
             linear(q, d, query, bias, role="gq" if gated_queries else "q", transposed=transposed, fields=fields),
-            linear(k, source, kv * width, bias, role="k", transposed=transposed, fields=fields),
+            linear(k, source, kv * width, k_bias, role="k", transposed=transposed, fields=fields),
             linear(v, source, kv * v_width, bias, role="v", transposed=transposed, fields=fields),
         )
     sizes = (width, width) if qk_norm == "head" else (heads * width, kv * width)
@@ -170,6 +172,7 @@ def latent_attention(
     layer_type: str = "",
     window: int | None = None,
     scale: float | None = None,
+    position: Literal["rope", "none"] = "rope",
 ) -> LatentAttention:
     """Multi-head latent attention from kv_lora_rank, q_lora_rank and the three head widths.
 
@@ -203,7 +206,7 @@ def latent_attention(
         q_rank=q_rank,
         window=window,
         scale=scale,
-        rope=rope(c, layer_type, dim=int(rotary)) if rotary else None,
+        rope=rope(c, layer_type, dim=int(rotary)) if rotary and position == "rope" else None,
         parts=(
             *queries,
             linear("kv_a_proj_with_mqa", d, rank + rotary, bias, role="kv_a"),
