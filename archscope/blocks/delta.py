@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archscope.blocks.base import Block, Flow, Port, group, weight
+from archscope.blocks.base import Block, Flow, Group, Port, group, weight
 from archscope.blocks.leaves import conv, linear, rms_norm
 from archscope.blocks.size import Size
 from archscope.blocks.ssm import StateMixer
@@ -99,17 +99,32 @@ def gated_delta_net(
 
 
 def kimi_delta_attention(
-    name: str, hidden: int, *, num_heads: int, head_dim: int, kernel: int, fields: tuple[str, ...] = ()
+    name: str,
+    hidden: int,
+    *,
+    num_heads: int,
+    head_dim: int,
+    kernel: int,
+    low_rank: bool = True,
+    decay_shape: tuple[int, ...] = (),
+    out: str = "o_proj",
+    fields: tuple[str, ...] = (),
 ) -> StateMixer:
     """Kimi delta attention: a delta net whose decay is its own for every channel of a key.
 
-    Shapes: queries, keys, values and decay (num_heads, head_dim); decay and gate pass a rank of head_dim; state per layer
-    num_heads x head_dim x head_dim.
+    Shapes: queries, keys, values and decay (num_heads, head_dim); decay and gate pass a rank of head_dim where
+    `low_rank`; `decay_shape` is that of A_log, one number a head; state per layer num_heads x head_dim x head_dim.
     Source: Kimi Linear (arXiv 2510.26692); transformers models/kimi_linear/modeling_kimi_linear.py.
     """
     heads, width = Size(num_heads, "h"), Size(head_dim, "d_h")
     inner = heads * width
     streams = ("q", "k", "v")
+    decay, gate = (
+        _through_rank(letter, hidden, width, inner, role)
+        if low_rank
+        else linear(f"{letter}_proj", hidden, inner, role=role)
+        for letter, role in (("f", "decay"), ("g", "gate"))
+    )
     return StateMixer(
         name=name,
         mechanism="Kimi delta attention",
@@ -124,14 +139,22 @@ def kimi_delta_attention(
         parts=(
             *(linear(f"{s}_proj", hidden, inner, role=s) for s in streams),
             *(conv(f"{s}_conv1d", inner, inner, kernel, groups=inner, bias=False, role=f"{s}_conv") for s in streams),
-            group("", linear("f_a_proj", hidden, width), linear("f_b_proj", width, inner), role="decay"),
+            _through_rank("f", hidden, width, inner, "decay")
+            if low_rank
+            else linear("f_proj", hidden, inner, role="decay"),
             weight("dt_bias", inner),
-            weight("A_log", 1, 1, heads, 1),
+            weight("A_log", *(decay_shape or (1, 1, heads, 1))),
             linear("b_proj", hidden, heads, role="beta"),
-            group("", linear("g_a_proj", hidden, width), linear("g_b_proj", width, inner), role="gate"),
+            _through_rank("g", hidden, width, inner, "gate")
+            if low_rank
+            else linear("g_proj", hidden, inner, role="gate"),
             rms_norm("o_norm", width, role="norm"),
-            linear("o_proj", inner, hidden, role="out_proj"),
+            linear(out, inner, hidden, role="out_proj"),
         ),
         wiring=delta_wiring(streams, ("decay", "beta", "gate"), tuple(f"{s}_conv" for s in streams), int(inner)),
         fields=fields,
     )
+
+
+def _through_rank(letter: str, hidden: int, rank: int, inner: int, role: str) -> Group:
+    return group("", linear(f"{letter}_a_proj", hidden, rank), linear(f"{letter}_b_proj", rank, inner), role=role)

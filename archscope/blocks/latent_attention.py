@@ -15,7 +15,8 @@ class LatentAttention(Block):
     """Attention whose cache is a latent of kv_rank values and one shared rotary key.
 
     Shapes: queries (T, num_heads, nope_dim + rope_dim), values (T, num_heads, v_head_dim), latent (T, kv_rank + rope_dim).
-    Parts carry the roles q (or q_a, q_a_norm, q_b), kv_a, kv_a_norm, kv_b, k_rope_norm, gate, indexer, o.
+    Parts carry the roles q (or q_a, q_a_norm, q_b), kv_a, kv_a_norm, kv_b, k_rope_norm, gate, indexer, o; q_b_gate is a
+    q_b that gives a gate beside the queries.
     Source: DeepSeek-V2 (arXiv 2405.04434) section 2.1.
     """
 
@@ -71,6 +72,9 @@ class LatentAttention(Block):
             if part is not None:
                 flows.append(Flow(at, Port(role, part.in_width)))
                 at = Port(role, part.out_width)
+        if (part := self.find("q_b_gate")) is not None:
+            flows += [Flow(at, Port("q_b_gate")), Flow(Port("q_b_gate"), Port("#attend"))]
+            at = Port("q_b_gate")
         query = self.num_heads * (self.nope_dim + self.rope_dim)
         flows.append(Flow(at, Port("#rope", query)))
         flows.append(Flow(Port("#rope", query), Port("#attend", query)))
