@@ -139,15 +139,11 @@ def kimi_delta_attention(
         parts=(
             *(linear(f"{s}_proj", hidden, inner, role=s) for s in streams),
             *(conv(f"{s}_conv1d", inner, inner, kernel, groups=inner, bias=False, role=f"{s}_conv") for s in streams),
-            _through_rank("f", hidden, width, inner, "decay")
-            if low_rank
-            else linear("f_proj", hidden, inner, role="decay"),
+            decay,
             weight("dt_bias", inner),
             weight("A_log", *(decay_shape or (1, 1, heads, 1))),
             linear("b_proj", hidden, heads, role="beta"),
-            _through_rank("g", hidden, width, inner, "gate")
-            if low_rank
-            else linear("g_proj", hidden, inner, role="gate"),
+            gate,
             rms_norm("o_norm", width, role="norm"),
             linear(out, inner, hidden, role="out_proj"),
         ),
