@@ -12,7 +12,7 @@ from archscope.blocks.base import Block, Flow, Weight, weight
 class BatchNorm(Block):
     """Normalises each channel by its running mean and variance.
 
-    Shapes: weight, bias, running_mean and running_var (size,), num_batches_tracked a scalar; the last three are buffers.
+    Shapes: weight, bias, running_mean, running_var (size,), num_batches_tracked a scalar; the last three are buffers.
     Source: torch.nn.BatchNorm1d.
     """
 

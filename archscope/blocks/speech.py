@@ -21,17 +21,21 @@ def mel_stem(mels: int, width: int, name: str = "") -> tuple[Block, ...]:
     return (conv(f"{at}conv1", mels, width, 3), conv(f"{at}conv2", width, width, 3))
 
 
-def image_stem(mels: int, channels: int, width: int, name: str = "") -> tuple[Block, ...]:
-    """Three strided convolutions over time and frequency, then a matrix over what is left of the frequencies."""
+def image_stem(mels: int, channels: int, width: int, name: str = "", *, flat: int | None = None) -> tuple[Block, ...]:
+    """Three strided convolutions over time and frequency, then a matrix over what is left of the frequencies.
+
+    `flat` is the number of channels times frequencies that enter it, where the config says so.
+    """
     at, bins = f"{name}." if name else "", mels
     for _ in range(3):
         bins = (bins + 1) // 2
+    inputs = channels * bins if flat is None else flat
     return (
         conv(f"{at}conv2d1", 1, channels, 3, 3),
         conv(f"{at}conv2d2", channels, channels, 3, 3),
         conv(f"{at}conv2d3", channels, channels, 3, 3),
         regroup("frequencies to channels", channels, channels * bins),
-        linear(f"{at}conv_out", channels * bins, width),
+        linear(f"{at}conv_out", inputs, width),
     )
 
 
