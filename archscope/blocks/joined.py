@@ -1,10 +1,11 @@
-"""Modules fed from outside side by side, whose outputs are joined."""
+"""Modules fed from outside side by side, and tables saved in pieces."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from archscope.blocks.base import Block, Flow, Port
+from archscope.blocks.base import Block, Flow, Port, Weight, weight
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,3 +47,24 @@ def side_by_side(width: int, *parts: Block, name: str = "", role: str = "joined"
 def summed(width: int, *parts: Block, name: str = "", role: str = "joined") -> Joined:
     """Parts whose outputs of one width are added."""
     return Joined(name=name, role=role, parts=parts, width=width, summed=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PiecedTable(Block):
+    """One lookup table that is saved as several tensors, each with the next rows: `pieces` are (name, rows)."""
+
+    component: ClassVar[str] = "embedding"
+
+    pieces: tuple[tuple[str, int], ...]
+    dim: int
+    of: str = "token"
+
+    def weights(self) -> tuple[Weight, ...]:
+        return tuple(weight(name, rows, self.dim) for name, rows in self.pieces)
+
+    @property
+    def out_width(self) -> int | None:
+        return self.dim
+
+    def flows(self) -> tuple[Flow, ...]:
+        return ()
