@@ -83,7 +83,7 @@ class Schema:
     sub_configs: Mapping[str, SubConfig]
     steps: tuple[Step, ...]
     procedure: tuple[str, ...]
-    tasks: Mapping[str, Any]
+    tasks: Mapping[str, str | tuple[str, ...]]
     other_models: tuple[str, ...]
     also_reads: frozenset[str]
     properties: Mapping[str, Property]
@@ -104,11 +104,17 @@ class Schema:
 
 
 class Common(NamedTuple):
-    """What all model types share."""
+    """What all model types share.
+
+    base_keys: keys that the base class or the loader takes although it does not declare them. base_reads: keys that code
+    for all models (masks, caches, rotary tables, heads) reads from any config. generation_keys: parameters of generation;
+    dropped_generation_keys: those that the base class throws away.
+    """
 
     transformers: str
     model_types: frozenset[str]
     base_keys: frozenset[str]
+    base_reads: frozenset[str]
     generation_keys: frozenset[str]
     dropped_generation_keys: frozenset[str]
     layer_types: tuple[str, ...]
@@ -132,6 +138,7 @@ def common() -> Common:
         transformers=data["x-transformers"],
         model_types=frozenset(data["x-model-types"]),
         base_keys=frozenset(data["x-base-keys"]),
+        base_reads=frozenset(data["x-base-reads"]),
         generation_keys=frozenset(data["x-generation"]),
         dropped_generation_keys=frozenset(data["x-generation-dropped"]),
         layer_types=tuple(data["x-layer-types"]),
@@ -201,7 +208,7 @@ def _schema(model_type: str, data: Mapping[str, Any], inner: Mapping[str, Any]) 
         sub_configs={name: _sub_config(name, entry) for name, entry in get("x-sub-configs", _EMPTY).items()},
         steps=tuple(_step(entry) for entry in get("x-steps", ())),
         procedure=tuple(get("x-procedure", ())),
-        tasks=get("x-tasks", _EMPTY),
+        tasks={task: tuple(names) if isinstance(names, list) else names for task, names in get("x-tasks", _EMPTY).items()},
         other_models=tuple(get("x-other-models", ())),
         also_reads=frozenset(get("x-also-reads", ())),
         properties={name: _property(entry) for name, entry in get("x-properties", _EMPTY).items()},

@@ -32,6 +32,9 @@ def _listed(value: Any) -> Any:
     return value
 
 
+# What a backbone hands out; kept as plain values (`procedures.backbones.stages`).
+_STAGES = ("out_features", "out_indices")
+
 # Filled by every class with two labels where the file names none.
 _LABELS = ("id2label", "label2id")
 
@@ -262,7 +265,7 @@ def _properties_of(cls: Any) -> dict[str, Json]:
     fields = frozenset(f.name for f in dataclasses.fields(cls))
     found: dict[str, Json] = {}
     for name, value in sorted(inspect.getmembers(cls, lambda m: isinstance(m, property))):
-        if not hasattr(PreTrainedConfig, name) and not name.startswith("_"):
+        if not hasattr(PreTrainedConfig, name) and not name.startswith("_") and name not in _STAGES:
             formula = property_formula(cls, value, fields)
             found[name] = {"formula": formula} if formula else {}
             try:

@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from archscope.config.procedures.flat import TEXT_AT_TOP
+
 # The tables whose name does not say the task in the form that archscope uses.
 _RENAMED = {"MODEL_MAPPING_NAMES": "model", "MODEL_FOR_AUDIO_TOKENIZATION_NAMES": "audio_tokenization"}
 _TABLE = re.compile(r"MODEL_FOR_(\w+)_MAPPING_NAMES")
@@ -94,25 +96,37 @@ def _config_of(node: ast.ClassDef, nodes: dict[str, ast.ClassDef]) -> str:
 def keys_read(cls: Any) -> list[str]:
     """Keys that the class or its models read from the file although the class does not declare them.
 
-    Seen as `kwargs.pop("k")`, `kwargs.get("k")`, `kwargs["k"]`, `"k" in kwargs` in the config class and its bases, and as
+    A class whose older files hold the fields of the text part at the top reads those too. Seen as `kwargs.pop("k")`, `kwargs.get("k")`, `kwargs["k"]`, `"k" in kwargs` in the config class and its bases, and as
     `config.k` or `getattr(config, "k")` in the modeling files beside it.
     """
     declared = {f for f in getattr(cls, "__dataclass_fields__", {})} | set(cls.attribute_map)
     declared |= {n for n, _ in inspect.getmembers(cls)}
     found: set[str] = set()
+    if cls.__name__ in TEXT_AT_TOP:
+        spec = cls.sub_configs_defaults["text_config"]
+        text = spec.config_class
+        found |= {*getattr(text, "__dataclass_fields__", spec.init_kwargs), *getattr(text, "attribute_map", ())}
     for klass in cls.__mro__:
         if klass.__module__.startswith("transformers.models"):
             path = Path(inspect.getfile(klass))
             node = next((n for n in _tree(path).body if getattr(n, "name", "") == klass.__name__), None)
             if node is not None:
-                found |= _kwargs_keys(node)
+                found |= _kwargs_keys(node) | _own_getattr(node)
     for path in _modeling_files(cls):
-        found |= _config_attributes(path)
+        for owner, names in _config_attributes(path):
+            known = len(names & declared)
+            if owner == cls.__name__ or (not owner and known and 2 * known >= len(names)):
+                found |= names
     return sorted(k for k in found - declared if not k.startswith("_"))
 
 
 def _constant(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _own_getattr(tree: ast.AST) -> set[str]:
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "getattr"]
+    return {_constant(c.args[1]) for c in calls if getattr(c.args[0], "id", "") == "self"} - {""}
 
 
 def _kwargs_keys(tree: ast.AST) -> set[str]:
@@ -128,20 +142,54 @@ def _kwargs_keys(tree: ast.AST) -> set[str]:
     return found - {""}
 
 
-_CONFIG_NAMES = frozenset({"config", "text_config", "vision_config", "encoder_config", "decoder_config", "audio_config"})
-
-
-def _is_config(node: ast.expr) -> bool:
-    return getattr(node, "id", "") in _CONFIG_NAMES or getattr(node, "attr", "") in _CONFIG_NAMES
-
-
 @functools.lru_cache(maxsize=None)
-def _config_attributes(path: Path) -> frozenset[str]:
+def _config_attributes(path: Path) -> tuple[tuple[str, frozenset[str]], ...]:
+    """For each class and function of a modeling file: the config class it says it is built from ("" for none), and the
+    attributes of `config` that it reads.
+    """
+    nodes = {n.name: n for n in _tree(path).body if isinstance(n, ast.ClassDef)}
+    found = []
+    for node in _tree(path).body:
+        if isinstance(node, ast.ClassDef):
+            found.append((_config_of(node, nodes), _attributes_in(node)))
+        elif isinstance(node, ast.FunctionDef):
+            annotations = [ast.unparse(a.annotation) for a in node.args.args if a.arg == "config" and a.annotation]
+            found.append((annotations[0].strip("'\"") if annotations else "", _attributes_in(node)))
+    return tuple((owner.split(" |")[0], names) for owner, names in found if names)
+
+
+def _attributes_in(tree: ast.AST) -> frozenset[str]:
     found: set[str] = set()
-    for node in ast.walk(_tree(path)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr") and len(node.args) > 1:
             if _is_config(node.args[0]):
                 found.add(_constant(node.args[1]))
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and _is_config(node.value):
             found.add(node.attr)
     return frozenset(found - {""})
+
+
+def _is_config(node: ast.expr) -> bool:
+    return getattr(node, "id", "") == "config" or (
+        getattr(node, "attr", "") == "config" and getattr(getattr(node, "value", None), "id", "") == "self"
+    )
+
+
+# Modules that read any model's config: weights and dtype, rotary tables, masks, caches, generation, task heads.
+_SHARED = """modeling_utils.py modeling_rope_utils.py masking_utils.py cache_utils.py configuration_utils.py modeling_layers.py
+generation/utils.py generation/configuration_utils.py models/auto/auto_factory.py loss/loss_utils.py
+integrations/moe.py integrations/heterogeneity/configuration_utils.py""".split()
+
+
+def keys_read_by_all() -> list[str]:
+    """Keys that transformers reads from the config of any model, whatever its class declares."""
+    import transformers
+    from transformers.configuration_utils import PreTrainedConfig
+
+    folder = Path(transformers.__file__).parent
+    found: set[str] = set()
+    for name in _SHARED:
+        if (folder / name).is_file():
+            tree = _tree(folder / name)
+            found |= _attributes_in(tree) | {word for word in _own_getattr(tree) if name == "configuration_utils.py"}
+    return sorted(k for k in found if not k.startswith("_") and not callable(getattr(PreTrainedConfig, k, None)))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from archscope.dev.classes import class_schema, field_schema
-from archscope.dev.scans import keys_read, model_classes, tasks_of
+from archscope.dev.scans import keys_read, keys_read_by_all, model_classes, tasks_of
 
 SNAPSHOT = "5.24.0"
 ROOT = Path(__file__).resolve().parents[2] / "schemas"
@@ -157,6 +157,7 @@ def _common(names: list[str]) -> dict[str, Any]:
         "x-generation": sorted(k for k in vars(generation) if not k.startswith("_") and k != "transformers_version"),
         "x-generation-dropped": sorted(GenerationConfig._get_default_generation_params()),
         "x-base-keys": sorted(_BASE_KEYS),
+        "x-base-reads": keys_read_by_all(),
         "x-layer-types": list(ALLOWED_ATTN_LAYER_TYPES),
         "x-mlp-layer-types": list(ALLOWED_MLP_LAYER_TYPES),
         "x-legacy-layer-types": _LEGACY_LAYER_TYPE_REMAP,
@@ -168,7 +169,8 @@ def _common(names: list[str]) -> dict[str, Any]:
 # configuration_utils.py (__post_init__, from_dict, get_config_dict), auto_factory.py, modeling_utils.py.
 _BASE_KEYS = """
 _attn_implementation _attn_implementation_internal _commit_hash _experts_implementation_internal _name_or_path
-attn_implementation auto_map experts_implementation model_type name_or_path num_labels output_attentions per_layer_config
+attn_implementation auto_map experts_implementation model_type name_or_path num_labels
+original_max_position_embeddings output_attentions per_layer_config
 partial_rotary_factor quantization_config rope_scaling rope_theta tie_last_hidden_states tokenizer_class torch_dtype
 torchscript transformers_weights use_bfloat16 pruned_heads task_specific_params finetuning_task use_return_dict
 """.split()

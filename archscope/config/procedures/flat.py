@@ -9,6 +9,8 @@ from archscope.config.origin import escape
 from archscope.config.procedures import Base, mapping, procedure
 from archscope.config.schema import load_schema
 
+TEXT_AT_TOP = frozenset({"Qwen2VLConfig", "Qwen2_5_VLConfig", "PaddleOCRVLConfig", "HunYuanVLConfig", "FuyuConfig",
+                         "Dots3NoteConfig", "Glm5NextConfig"})  # fmt: skip
 _ROPE = ("rope_parameters", "rope_scaling", "rope_theta")
 
 
