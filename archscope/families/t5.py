@@ -1,89 +1,205 @@
-"""T5: an encoder and a decoder with relative-position buckets in their first layers, and one table of tokens."""
+"""T5: an encoder and a decoder with buckets of relative positions, and one table of tokens for both."""
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Sublayer, Tower, TowerRole, pre_norm, stack
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from archscope.blocks.assembly import Architecture, Sublayer, Tower, pre_norm, stack
 from archscope.blocks.attention import Attention
-from archscope.blocks.base import Block, group, weight
+from archscope.blocks.base import Block, present, weight
+from archscope.blocks.encoder_heads import dense_classifier
 from archscope.blocks.factories import attention, mlp, num_labels, size
+from archscope.blocks.labelled_experts import labelled_moe
 from archscope.blocks.leaves import embedding, linear, rms_norm
+from archscope.blocks.mlp import Mlp
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import head, tied_names
 from archscope.config import Config
 from archscope.families.registry import family
 
+Layer = Callable[[Any, bool], tuple[Sublayer, ...]]
+"""From the kind of a layer and whether it decodes, its sublayers."""
+Kinds = Callable[[int, bool], list[Any]]
+"""From a number of layers and whether they decode, the kind of each."""
 
-@family("t5")
+
+@family("t5", "mt5")
 def t5(c: Config) -> Architecture:
-    """Encoder-decoder; the encoder alone, or with a head over labels, by the class.
+    """The first layer of each side holds the buckets of relative positions, which all layers use.
 
-    Source: transformers, models/t5/modeling_t5.py.
+    Source: transformers, models/t5/modeling_t5.py, models/mt5/modeling_mt5.py.
     """
-    d, labels = size(c, "hidden_size"), num_labels(c)
-    table = embedding("shared", size(c, "vocab_size"), d, role="embedding", fields=("vocab_size", "hidden_size"))
-    both = (table, t5_tower(c, "encoder", c.num_layers), t5_tower(c, "decoder", c.num_decoder_layers))
-    logits = linear("lm_head", d, size(c, "vocab_size"), role="logits", tied_to="shared.weight")
-    dense = group("classification_head", linear("dense", d, d, True), linear("out_proj", d, labels, True))
-    by_task: dict[str, tuple[Block, ...]] = {
-        "model": both,
-        "seq_to_seq_causal_lm": (*both, head("seq_to_seq_causal_lm", logits)),
-        "question_answering": (*both, head("question_answering", linear("qa_outputs", d, labels, True))),
-        "sequence_classification": (
-            group("transformer", *both),
-            head("sequence_classification", dense),
-        ),
-        "token_classification": (
-            group("transformer", *both[:2]),
-            head("token_classification", linear("classifier", d, labels, True)),
-        ),
+    return _model(c, partial(_layer, c), _first)
+
+
+@family("umt5")
+def umt5(c: Config) -> Architecture:
+    """T5 with buckets of relative positions in every layer.
+
+    Source: transformers, models/umt5/modeling_umt5.py.
+    """
+    return _model(c, partial(_layer, c), lambda count, decodes: [True] * count)
+
+
+@family("longt5")
+def longt5(c: Config) -> Architecture:
+    """T5 whose encoder sees local_radius positions either way, and block means where it is transient-global.
+
+    Source: transformers, models/longt5/modeling_longt5.py.
+    """
+
+    def layer(first: Any, decodes: bool) -> tuple[Sublayer, ...]:
+        return _layer(c, first, decodes, own=None if decodes else _local_attention(c, first))
+
+    return _model(c, layer, _first)
+
+
+@family("switch_transformers")
+def switch_transformers(c: Config) -> Architecture:
+    """T5 with experts in every n-th layer, one of them for a token.
+
+    Source: transformers, models/switch_transformers/modeling_switch_transformers.py.
+    """
+
+    def kinds(count: int, decodes: bool) -> list[Any]:
+        step = c.decoder_sparse_step if decodes else c.encoder_sparse_step
+        sparse = [step == 1 or (step > 0 and i % step == 1) for i in range(count)]
+        return list(zip(_first(count, decodes), sparse, strict=True))
+
+    def layer(kind: Any, decodes: bool) -> tuple[Sublayer, ...]:
+        first, sparse = kind
+        return _layer(c, first, decodes, feed_forward=_experts(c) if sparse else _plain(c, "mlp"))
+
+    return _model(c, layer, kinds)
+
+
+def _first(count: int, decodes: bool) -> list[Any]:
+    return [True] * min(count, 1) + [False] * (count - 1)
+
+
+def _model(c: Config, layer: Layer, kinds: Kinds) -> Architecture:
+    """Both sides, the encoder alone, or either with a head, by the class."""
+    d, tied, decodes = size(c, "hidden_size"), bool(c.tie_word_embeddings), bool(c.get("is_decoder"))
+    side = partial(_side, c, layer, kinds)
+    if c.model_class.endswith("Stack"):
+        return _whole((side("", "", c.num_layers, decodes),))
+    wrapped = c.task in ("sequence_classification", "token_classification")
+    at = "transformer." if wrapped else ""
+    table = f"{at}shared.weight" if tied else ""
+    encoder_only = c.task in ("token_classification", "text_encoding") or c.model_class.endswith("EncoderModel")
+    # A class of the encoder alone takes is_decoder as the config has it; the others set it for each side.
+    towers = (
+        embedding(f"{at}shared", size(c, "vocab_size"), d, role="embedding", fields=("vocab_size", "d_model")),
+        side(f"{at}encoder", table, c.num_layers, decodes and encoder_only),
+        None if encoder_only else side(f"{at}decoder", table, c.num_decoder_layers, True),
+    )
+    logits = linear("lm_head", d, size(c, "vocab_size"), role="logits", tied_to=table)
+    heads: dict[str, Block | None] = {
+        "model": None,
+        "text_encoding": None,
+        "seq_to_seq_causal_lm": logits,
+        "question_answering": linear("qa_outputs", d, num_labels(c), True, role="logits"),
+        "sequence_classification": dense_classifier(c, "classification_head"),
+        "token_classification": linear("classifier", d, num_labels(c), True, role="logits"),
     }
-    if c.model_class.endswith("EncoderModel"):
-        return _whole(both[:2])
-    parts = by_task.get(c.task)
-    return _whole(both, f"the head of {c.model_class} is not known") if parts is None else _whole(parts)
+    known = c.task in heads or encoder_only
+    last = heads.get(c.task)
+    parts = present(*towers, head(c.task, last) if last else None)
+    return _whole(parts, "" if known else f"the head of {c.model_class or 'this class'} is not known")
 
 
-def t5_tower(c: Config, role: TowerRole, count: int) -> Tower:
-    """One side: layers, then a norm; the token table is the shared one."""
+def _side(c: Config, layer: Layer, kinds: Kinds, name: str, tied_to: str, count: int, decodes: bool) -> Tower:
+    """Layers, then a norm; the token table is the shared one where they are tied."""
     d = size(c, "hidden_size")
-    decodes = role == "decoder"
-
-    def layer(kind: object) -> tuple[Sublayer, ...]:
-        own = (rms_norm("layer.0.layer_norm", d), _attention(c, 0, "SelfAttention", kind == "first", decodes))
-        cross = (rms_norm("layer.1.layer_norm", d), _attention(c, 1, "EncDecAttention", False, decodes, d))
-        last = 2 if decodes else 1
-        ffn = (rms_norm(f"layer.{last}.layer_norm", d), _feed_forward(c, f"layer.{last}.DenseReluDense"))
-        return pre_norm(own, cross, ffn) if decodes else pre_norm(own, ffn)
-
-    kinds = ("first",) * min(count, 1) + ("",) * (count - 1)
-    own_table = embedding("embed_tokens", size(c, "vocab_size"), d, role="embedding", tied_to="shared.weight")
-    parts = (own_table, stack("block", kinds, layer, width=d), rms_norm("final_layer_norm", d))
-    return Tower(name=role, parts=parts, tower=role, model_type=c.model_type, pointer=c.pointer, width=d)
+    table = embedding("embed_tokens", size(c, "vocab_size"), d, role="embedding", tied_to=tied_to)
+    layers = stack("block", kinds(count, decodes), lambda kind: layer(kind, decodes), width=d)
+    return Tower(
+        name=name,
+        parts=(table, layers, rms_norm("final_layer_norm", d, eps=c.layer_norm_epsilon)),
+        tower="decoder" if decodes else "encoder",
+        model_type=c.model_type,
+        pointer=c.pointer,
+        width=d,
+    )
 
 
-def _attention(c: Config, index: int, name: str, first: bool, decodes: bool, memory: int | None = None) -> Attention:
-    heads, buckets = size(c, "num_attention_heads"), c.relative_attention_num_buckets
-    bias = weight("relative_attention_bias.weight", buckets, heads, role="bias")
+def _layer(
+    c: Config, first: Any, decodes: bool, *, own: Attention | None = None, feed_forward: Block | None = None
+) -> tuple[Sublayer, ...]:
+    """Self-attention, in the decoder cross-attention, feed-forward block; each numbered, with a norm before it."""
+    d = size(c, "hidden_size")
+    last = 2 if decodes else 1
+    bodies = present(
+        own or _attention(c, "layer.0.SelfAttention", bool(first), decodes),
+        _attention(c, "layer.1.EncDecAttention", False, decodes, d) if decodes else None,
+        feed_forward or _feed_forward(c),
+    )
+    ffn = replace(bodies[-1], name=f"layer.{last}.{bodies[-1].name}")
+    numbered = (*bodies[:-1], ffn)
+    norms = [rms_norm(f"layer.{i}.layer_norm", d, eps=c.layer_norm_epsilon) for i in range(last + 1)]
+    return pre_norm(*zip(norms, numbered, strict=True))
+
+
+def _attention(c: Config, name: str, first: bool, decodes: bool, memory: int | None = None) -> Attention:
+    """Attention without scaling; the first layer's buckets count for all."""
     return attention(
         c,
-        name=f"layer.{index}.{name}",
+        name=name,
         names=("q", "k", "v", "o"),
-        num_kv_heads=heads,
-        extras=(bias,) if first else (),
+        num_kv_heads=c.num_attention_heads,
+        head_dim=c.d_kv,
+        extras=(_buckets(c, "relative_attention_bias"),) if first else (),
         causal=decodes and memory is None,
         cache=decodes,
         position="none" if memory else "relative",
         memory=memory,
         scale=1.0,
+        fields=("num_heads", "d_kv", "d_model"),
     )
 
 
-def _feed_forward(c: Config, name: str) -> Block:
-    width = Size(c.d_ff, "m")
-    if c.is_gated_act:
-        return mlp(c, name=name, names=("wi_0", "wi_1", "wo"), width=width, activation=c.dense_act_fn)
-    return mlp(c, name=name, kind="plain", names=("wi", "wo"), width=width, activation=c.dense_act_fn, bias=False)
+def _buckets(c: Config, name: str) -> Block:
+    return weight(f"{name}.weight", c.relative_attention_num_buckets, size(c, "num_attention_heads"), role="bias")
+
+
+def _local_attention(c: Config, first: bool) -> Attention:
+    """A window of 2 x local_radius + 1 positions; transient-global attention adds a mean per block to them."""
+    transient = c.encoder_attention_type == "transient-global"
+    if not transient and c.encoder_attention_type != "local":
+        raise ValueError(f"encoder_attention_type is {c.encoder_attention_type!r}: neither local nor transient-global")
+    made = _attention(c, f"layer.0.{'TransientGlobal' if transient else 'Local'}SelfAttention", first, False)
+    extras: tuple[Block, ...] = ()
+    if transient:
+        beside = (_buckets(c, "global_relative_attention_bias"),) if first else ()
+        extras = (*beside, rms_norm("global_input_layer_norm", size(c, "hidden_size"), role="global norm"))
+    return replace(made, window=2 * c.local_radius + 1, parts=(*made.parts[:-1], *extras, made.parts[-1]))
+
+
+def _feed_forward(c: Config) -> Mlp:
+    """Plain, or gated where feed_forward_proj says so."""
+    if not c.is_gated_act:
+        return _plain(c, "DenseReluDense")
+    names = ("wi_0", "wi_1", "wo")
+    return mlp(c, name="DenseReluDense", names=names, width=Size(c.d_ff, "m"), activation=c.dense_act_fn)
+
+
+def _plain(c: Config, name: str) -> Mlp:
+    return mlp(
+        c, name=name, kind="plain", names=("wi", "wo"), width=Size(c.d_ff, "m"), activation=c.dense_act_fn, bias=False
+    )
+
+
+def _experts(c: Config) -> Block:
+    fields = ("num_experts", "d_ff", "encoder_sparse_step", "decoder_sparse_step")
+    return labelled_moe(
+        "mlp", _plain(c, ""), num_experts=c.num_experts, top_k=1, router_bias=c.router_bias, fields=fields
+    )
 
 
 def _whole(parts: tuple[Block, ...], partial: str = "") -> Architecture:
-    return Architecture(parts=parts, partial=partial, tied=tuple(pair for part in parts for pair in tied_names(part, "")))
+    return Architecture(
+        parts=parts, partial=partial, tied=tuple(pair for part in parts for pair in tied_names(part, ""))
+    )
