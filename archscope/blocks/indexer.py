@@ -15,7 +15,7 @@ class SparseIndexer(Block):
     """Scores every earlier position with cheap heads and keeps the best `top_k` for the attention proper.
 
     Shapes: queries (T, num_heads, head_dim) from the query latent, one shared key (T, head_dim), a weight per head.
-    `pool` is how many positions one index entry stands for. Parts carry the roles q, k, k_norm, weights.
+    `pool` is how many positions one index entry stands for. Parts carry the roles q, k, k_norm, weights, compressor.
     Source: DeepSeek-V3.2 (arXiv 2512.02556) section 2.1, lightning indexer.
     """
 
@@ -56,6 +56,8 @@ class SparseIndexer(Block):
                 flows.append(Flow(Port("in"), Port(part.role, part.in_width)))
                 if part.role != "k":
                     flows.append(Flow(Port(part.role), Port("#topk")))
+            elif part.role == "compressor":
+                flows += [Flow(Port("in"), Port(part.role)), Flow(Port(part.role), Port("#topk"), "cache")]
         flows.append(Flow(Port("#topk"), Port("out")))
         return tuple(flows)
 

@@ -74,6 +74,7 @@ class Router(Block):
     """Scores the experts for a token and picks some.
 
     `groups` and `top_groups` limit the choice to the best groups of experts; `scoring` is the function over the scores.
+    `by_token` is True where a table says which experts a token's id gets; scores then only weigh them.
     """
 
     component: ClassVar[str] = "routing"
@@ -88,6 +89,7 @@ class Router(Block):
     groups: int = 1
     top_groups: int = 1
     bias_corrected: bool = False
+    by_token: bool = False
 
     def children(self) -> tuple[Block, ...]:
         return self.parts

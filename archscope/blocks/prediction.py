@@ -20,7 +20,8 @@ from archscope.config import Config
 class PredictionLayer(Block):
     """A layer over the last hidden state and the embedding of the next token, joined by one matrix (2d -> d).
 
-    Parts carry the roles embedding, embed_norm, hidden_norm, join, layer, norm, logits.
+    Parts carry the roles embedding, embed_norm, hidden_norm, join, layer, norm, logits; in place of the matrix that joins
+    there may be one for each side (embed_proj, hidden_proj), whose outputs are added.
     Source: DeepSeek-V3 (arXiv 2412.19437) section 2.2, multi-token prediction.
     """
 
@@ -39,16 +40,23 @@ class PredictionLayer(Block):
         d = self.width
         flows = []
         at = Port("#token", d)
+        join = "#add" if self.find("join") is None else "join"
         for part in self.parts:
             here = Port(part.role, part.in_width)
             if part.role == "embedding":
                 flows.append(Flow(Port("#token"), Port(part.role)))
                 at = Port(part.role, d)
             elif part.role == "embed_norm":
-                flows += [Flow(at, here), Flow(Port(part.role, d), Port("join"))]
+                flows.append(Flow(at, here))
+                flows.append(Flow(Port(part.role, d), Port(join if self.find("embed_proj") is None else "embed_proj")))
             elif part.role == "hidden_norm":
-                flows += [Flow(Port("in", d), here), Flow(Port(part.role, d), Port("join"))]
-                at = Port("join", d)
+                flows.append(Flow(Port("in", d), here))
+                flows.append(
+                    Flow(Port(part.role, d), Port(join if self.find("hidden_proj") is None else "hidden_proj"))
+                )
+                at = Port(join, d)
+            elif part.role in ("embed_proj", "hidden_proj"):
+                flows.append(Flow(Port(part.role, d), Port(join)))
             elif part.role != "join":
                 flows.append(Flow(at, here))
                 at = Port(part.role, part.out_width)

@@ -79,6 +79,14 @@ def grouped_moe(
     )
 
 
+def scoring(name: object) -> Scoring:
+    """The function over a router's scores that a config names; "none" for one that is not known."""
+    for known in ("softmax", "sigmoid", "sqrtsoftplus"):
+        if name == known:
+            return known
+    return "none"
+
+
 def sparse_layers(c: Config, first_dense: int) -> tuple[str, ...]:
     """Which feed-forward each layer has: "dense" for the first ones, "moe" for the rest."""
     count: int = c.num_hidden_layers

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from archscope.blocks.assembly import Architecture
+from archscope.blocks.assembly import Architecture, Layer
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Repeating
+from archscope.blocks.compressed_attention import CompressedAttention
+from archscope.blocks.indexer import SparseIndexer
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.blocks.ssm import StateMixer
 
@@ -23,7 +25,7 @@ class CacheShape:
 
     Units: elements. `growing` per token, in layers that see every token; `windows` per token by the number of tokens that
     is kept at most; `memory` per token of the encoder (cross-attention, made once); `state` and `convolution` per sequence,
-    whatever its length. `expanded` is what `growing` would be if latents were kept as whole keys and values.
+    whatever its length. Keys of an indexer count with `growing`. `expanded` is what `growing` would be if latents were kept as whole keys and values.
     """
 
     growing: int
@@ -64,6 +66,7 @@ def cache_shape(architecture: Architecture) -> CacheShape:
             state += times * block.state_elements
             convolution += times * block.conv_elements
             continue
+        convolution += times * block.conv_elements if isinstance(block, Attention) else 0
         width = times * block.cache_width
         whole = times * block.expanded_cache_width if isinstance(block, LatentAttention) else width
         if not block.causal and not (isinstance(block, Attention) and block.is_cross):
@@ -73,16 +76,28 @@ def cache_shape(architecture: Architecture) -> CacheShape:
             memory += width
         elif window:
             windows[window] += width
+            if isinstance(block, CompressedAttention) and block.rate:
+                growing += times * block.compressed_width // block.rate
         else:
-            growing += width
-            expanded += whole
+            index = _index_width(block) * times
+            growing += width + index
+            expanded += whole + index
     return CacheShape(growing, MappingProxyType(dict(sorted(windows.items()))), memory, state, convolution, expanded)
+
+
+def _index_width(block: Attention | LatentAttention) -> int:
+    """Elements per token that the indexer of a sparse attention keeps, where there is one."""
+    found = block.find("indexer")
+    return found.cache_width // max(found.pool, 1) if isinstance(found, SparseIndexer) else 0
 
 
 def _mixers(blocks: tuple[Block, ...], times: int) -> Iterator[tuple[Attention | LatentAttention | StateMixer, int]]:
     for block in blocks:
         if isinstance(block, Attention | LatentAttention | StateMixer):
             yield block, times
+        elif isinstance(block, Layer):
+            depth = block.passes if block.caches is None else block.caches
+            yield from _mixers(block.children(), times * depth)
         elif isinstance(block, Repeating):
             for part, count in block.kinds():
                 yield from _mixers((part,), times * count)
