@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from archscope.records import dataclass
 
 
-class Severity(str, enum.Enum):
+class Severity(enum.StrEnum):
     """How bad a diagnostic is.
 
     ERROR: the file will not load, or computes something other than its author meant. WARNING: it loads, almost surely
@@ -21,9 +22,6 @@ class Severity(str, enum.Enum):
     def rank(self) -> int:
         """0 for info, 1 for warning, 2 for error."""
         return ("info", "warning", "error").index(self.value)
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +64,8 @@ class Fix:
 class Diagnostic:
     """One fact about a file, with its place.
 
-    `pointer` is the RFC 6901 pointer of the primary value; `related` are further places that the message speaks of, each
-    with its note.
+    `pointer` is the RFC 6901 pointer of the primary value; `related` are further places that the message speaks of,
+    each with its note.
     """
 
     rule: str

@@ -15,6 +15,7 @@ import archscope
 PACKAGE = Path(archscope.__file__).parent
 # From left to right; a room imports from its own and from those on its left. Rooms of one rank do not know each other.
 RANKS = (
+    ("records",),
     ("errors", "diagnostics"),
     ("source",),
     ("config",),
@@ -101,13 +102,15 @@ def test_families_and_rules_do_not_know_each_other(room: str) -> None:
                 assert there[1] in SHARED[room], f"{'.'.join(here)} imports {'.'.join(there)}"
 
 
-def test_nobody_prints_but_the_command_line() -> None:
+def test_nobody_prints_or_runs_text() -> None:
     for path in modules():
         if dotted(path)[:1] in (("cli",), ("dev",)):
             continue
         calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
         names = {ast.unparse(call.func) for call in calls}
-        assert not names & {"print", "sys.exit", "exit", "click.echo", "eval", "exec"}, path
+        # The records compile their own constructors, of names that are ours.
+        allowed = {"exec"} if dotted(path) == ("records",) else set()
+        assert not names & {"print", "sys.exit", "exit", "click.echo", "eval", "exec"} - allowed, path
 
 
 def test_the_package_offers_what_it_says() -> None:

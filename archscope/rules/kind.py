@@ -91,7 +91,7 @@ class FileTooLarge(Rule[Document]):
     severity = Severity.ERROR
     cases = (
         Passes("llama"),
-        Fails(text="[" + "0," * 1_000_001 + "0]", at=""),
+        Fails(text="[" + "," * 1_000_001 + "]", at=""),
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from archscope.diagnostics import Diagnostic, Place, Severity
+from archscope.records import dataclass
 from archscope.source.limits import MAX_DEPTH, MAX_PROBLEMS
 from archscope.source.parser import parse
 from archscope.source.pointer import Path, pointer
