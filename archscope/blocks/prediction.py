@@ -20,8 +20,8 @@ from archscope.config import Config
 class PredictionLayer(Block):
     """A layer over the last hidden state and the embedding of the next token, joined by one matrix (2d -> d).
 
-    Parts carry the roles embedding, embed_norm, hidden_norm, join, layer, norm, logits; in place of the matrix that joins
-    there may be one for each side (embed_proj, hidden_proj), whose outputs are added.
+    Parts carry the roles embedding, embed_norm, hidden_norm, join, layer, norm, logits; in place of the matrix that
+    joins there may be one for each side (embed_proj, hidden_proj), whose outputs are added.
     Source: DeepSeek-V3 (arXiv 2412.19437) section 2.2, multi-token prediction.
     """
 

@@ -46,7 +46,7 @@ def glm4v_moe_text(c: Config) -> Architecture:
     return with_head(c, text)
 
 
-@family("glm4v", "glm46v", "glm4v_moe", "glm_ocr")
+@family("glm4v", "glm46v", "glm4v_moe", "glm_ocr", "glmga")
 def glm4v(c: Config) -> Architecture:
     """Vision tower and text tower below `model`.
 
