@@ -83,9 +83,7 @@ class Model:
     def fidelity(self) -> Fidelity:
         """How the structure is known."""
         structure = self.structure
-        if structure is None or structure.architecture.partial or structure.opaque or self.config.invalid:
-            return "inferred"
-        return "exact"
+        return "exact" if structure is not None and structure.is_exact else "inferred"
 
     def tensors(self) -> Mapping[str, Tensor]:
         """Every tensor by its name as saved on disk; empty where there is no structure."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import struct
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -41,15 +44,32 @@ def stated(case: Case) -> dict[str, Any]:
     return found
 
 
+def safetensors(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> bytes:
+    """A safetensors file whose data are zeros."""
+    header: dict[str, Any] = {}
+    at = 0
+    for name, (dtype, shape) in tensors.items():
+        size = math.prod(shape) * WIDTHS[dtype]
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + size]}
+        at += size
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(at)
+
+
+WIDTHS = {"F32": 4, "BF16": 2, "F16": 2, "I32": 4, "U8": 1, "I8": 1, "F8_E4M3": 1}
+
+
 def diagnose(case: Case, folder: Any) -> tuple[Diagnostic, ...]:
     text = case.text
     if text is None:
         text = json.dumps({"model_type": case.model_type, **stated(case), **case.fields}, indent=2)
     data = text.encode(case.encoding)
-    if case.files:
+    if case.files or case.weights:
         (folder / "config.json").write_bytes(data)
         for name, content in case.files.items():
             (folder / name).write_text(content, encoding="utf-8")
+        if case.weights:
+            (folder / "model.safetensors").write_bytes(safetensors(case.weights))
         repository = Repository.open(folder)
     else:
         repository = Repository.of_document(document_of_bytes("config.json", data))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from archscope.config import Config, Origin
 from archscope.diagnostics import Fix, Place, Severity
 from archscope.source import Document, Repository, path_of
-from archscope.structure import Placed, Structure
+from archscope.structure import Comparison, Placed, Structure
 
 T = TypeVar("T")
 
@@ -73,6 +73,13 @@ class Context:
         """Where the value of a field of `config` comes from, None for a field that it does not have."""
         return self.config.origin(name) if name in self.config else None
 
+    def stored(self) -> Comparison | None:
+        """The structure's tensors beside the stored ones; None where either is not known for certain."""
+        structure, weights = self.structure, self.repository.weights
+        if structure is None or weights is None or not weights.tensors or not structure.is_exact:
+            return None
+        return structure.beside(weights)
+
     def written(self, name: str) -> bool:
         """Whether the file itself says the field, under any of its names."""
         origin = self.origin(name)
@@ -108,7 +115,8 @@ class Rule(Generic[T]):
 class Case:
     """An example of a rule: a config as text, or as fields over the defaults of a model type.
 
-    `files` are further files of the repository (name to text); `encoding` is that of config.json. `options` are those of the check.
+    `files` are further files of the repository (name to text); `encoding` is that of config.json;
+    `weights` are the tensors of a model.safetensors, name to (dtype, shape). `options` are those of the check.
     """
 
     model_type: str = ""
@@ -116,6 +124,7 @@ class Case:
     text: str | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     encoding: str = "utf-8"
+    weights: Mapping[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
     options: Options = Options()
     outcome: Literal["passes", "fails"] = "passes"
     at: str = ""
@@ -129,11 +138,12 @@ def Passes(  # noqa: N802 - reads as a declaration in a rule's cases
     text: str | None = None,
     encoding: str = "utf-8",
     files: Mapping[str, str] | None = None,
+    weights: Mapping[str, tuple[str, tuple[int, ...]]] | None = None,
     options: Options | None = None,
     **fields: Any,
 ) -> Case:
     """A config that the rule must stay silent on."""
-    return Case(model_type, fields, text, files or {}, encoding, options or Options())
+    return Case(model_type, fields, text, files or {}, encoding, weights or {}, options or Options())
 
 
 def Fails(  # noqa: N802 - reads as a declaration in a rule's cases
@@ -143,10 +153,12 @@ def Fails(  # noqa: N802 - reads as a declaration in a rule's cases
     text: str | None = None,
     encoding: str = "utf-8",
     files: Mapping[str, str] | None = None,
+    weights: Mapping[str, tuple[str, tuple[int, ...]]] | None = None,
     options: Options | None = None,
     count: int = 1,
     also: tuple[str, ...] = (),
     **fields: Any,
 ) -> Case:
     """A config that the rule must find `count` faults in, the first at the pointer `at`; `also` other rules may speak."""
-    return Case(model_type, fields, text, files or {}, encoding, options or Options(), "fails", at, count, also)
+    made = (files or {}, encoding, weights or {}, options or Options())
+    return Case(model_type, fields, text, *made, "fails", at, count, also)

@@ -170,8 +170,10 @@ class ExtendedWindowNotStated(Rule[Config]):
         for rope in target.rope.values():
             factor = _number(rope.factor)
             before = rope.parameters.get("original_max_position_embeddings")
-            written = rope.pointers.get("original_max_position_embeddings")
-            if rope.rope_type != "yarn" or factor is None or factor <= 1 or not written or before != window:
+            written = rope.pointers.get("original_max_position_embeddings", "")
+            if rope.rope_type != "yarn" or factor is None or factor <= 1 or before != window:
+                continue
+            if not written.endswith("/original_max_position_embeddings"):
                 continue
             yield Finding(
                 f"yarn extends {before} x {factor:g} = {before * factor:.0f} positions, but max_position_embeddings is "

@@ -158,7 +158,7 @@ class UnknownField(Rule[Config]):
             return
         known = known_keys(target.model_type) | set(target.schema.fields)
         for key in target.raw:
-            if key in known or key.startswith("_") or len(key) > 100:
+            if key in known or key.startswith("_") or f"_{key}" in known or len(key) > 100:
                 continue
             near = get_close_matches(key, sorted(target.schema.fields), n=1, cutoff=0.85)
             if near and not _said(target, near[0]) and not _is_variant(key, near[0]):

@@ -111,7 +111,7 @@ class UnreadSkipList(Rule[Config]):
 
     ## What it checks
     Lists under modules_to_not_convert, ignore, exclude_modules, llm_int8_skip_modules and their like against the key of the
-    method.
+    method. Files of modelopt (with a producer) are left alone: their readers go by the producer.
 
     ## Why it matters
     The list has no effect: modules that were left unquantised are read as quantised ones, or the other way round.
@@ -137,7 +137,7 @@ class UnreadSkipList(Rule[Config]):
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
         declared = quantization(target) if not target.pointer else None
         read = READ_SKIP_KEYS.get(declared.method) if declared is not None else None
-        if declared is None or read is None or any(isinstance(declared.raw.get(key), list) for key in read):
+        if declared is None or read is None or "producer" in declared.raw or any(isinstance(declared.raw.get(key), list) for key in read):
             return
         for key in SKIP_KEYS:
             if key not in read and isinstance(declared.raw.get(key), list) and declared.raw[key]:

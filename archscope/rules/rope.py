@@ -132,7 +132,7 @@ class MissingRopeKey(Rule[Config]):
             return
         for name, rope in _scaled(target):
             for key in REQUIRED_KEYS.get(name, ()):
-                if key in rope.parameters and (rope.pointers.get(key) or key != WINDOW):
+                if key in rope.parameters and (key != WINDOW or rope.pointers.get(key, "").endswith(f"/{WINDOW}")):
                     continue
                 if key == WINDOW and target.pointer_of(WINDOW):
                     continue

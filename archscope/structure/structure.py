@@ -16,7 +16,9 @@ from archscope.structure.tensors import Tensor, tensors
 if TYPE_CHECKING:
     import networkx
 
+    from archscope.source import Weights
     from archscope.structure.graph import StructureGraph
+    from archscope.structure.stored import Comparison
 
 
 class Mismatch(NamedTuple):
@@ -35,6 +37,7 @@ class Structure:
     def __init__(self, architecture: Architecture, config: Config) -> None:
         self.architecture = architecture
         self.config = config
+        self._comparison: tuple[Weights, Comparison] | None = None
 
     def blocks(self) -> tuple[Placed, ...]:
         """Every different block once, parents before parts."""
@@ -67,6 +70,19 @@ class Structure:
         """The dtype that the config declares, float32 where it declares none (torch's default)."""
         found = self.config.get("dtype")
         return found if isinstance(found, str) else "float32"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every tensor is known: no opaque part, no unknown head, no field that stands in for a wrong value."""
+        return not (self.architecture.partial or self.opaque or any(one.invalid for one in self.config.walk()))
+
+    def beside(self, weights: Weights) -> Comparison:
+        """The tensors of this structure beside those of a repository, compared once."""
+        from archscope.structure.stored import Comparison
+
+        if self._comparison is None or self._comparison[0] is not weights:
+            self._comparison = (weights, Comparison(self.tensors, weights.tensors))
+        return self._comparison[1]
 
     @property
     def ties(self) -> tuple[tuple[str, str], ...]:
