@@ -1,0 +1,258 @@
+"""wav2vec 2.0 and its kin: convolutions over the raw waveform, positions by a convolution, a plain encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from archscope.blocks.assembly import Architecture, Layer, Stack, Sublayer, Tower, post_add_norm, pre_norm, stack
+from archscope.blocks.attention import Attention
+from archscope.blocks.base import Block, Group, group, present, weight
+from archscope.blocks.factories import num_labels, size
+from archscope.blocks.leaves import Norm, conv, embedding, layer_norm, linear, regroup
+from archscope.blocks.mlp import Mlp, plain_mlp
+from archscope.blocks.skeletons import head
+from archscope.blocks.towers import layers, square_attention, tower_model
+from archscope.config import Config
+from archscope.families.registry import family
+
+
+@family("wav2vec2")
+def wav2vec2(c: Config) -> Architecture:
+    """Norms before the branches where do_stable_layer_norm is true, else after the adds.
+
+    Source: wav2vec 2.0 (arXiv 2006.11477); transformers, models/wav2vec2/modeling_wav2vec2.py.
+    """
+    return _under_head(c, "wav2vec2", lambda kind: _attention(c))
+
+
+@family("wavlm")
+def wavlm(c: Config) -> Architecture:
+    """wav2vec 2.0 with gated relative positions; the first layer's table serves all.
+
+    Source: WavLM (arXiv 2110.13900); transformers, models/wavlm/modeling_wavlm.py.
+    """
+    return _under_head(c, "wavlm", lambda kind: _gated_attention(c, kind == "first"))
+
+
+@family("omniasr_audio")
+def omniasr_audio(c: Config) -> Architecture:
+    """wav2vec 2.0 with a norm after every convolution, and plain weights in that of the positions.
+
+    Source: transformers, models/omniasr/modeling_omniasr.py (OmniASRAudioModel).
+    """
+    d, eps = size(c, "hidden_size"), c.layer_norm_eps
+    attend = square_attention(d, c.num_attention_heads, name="attention", fields=("num_attention_heads", "hidden_size"))
+    return tower_model(
+        c,
+        d,
+        *(_conv(c, f"subsampling.conv_layers.{index}", index, "layer") for index in range(len(c.conv_dim))),
+        layer_norm("subsampling.layer_norm", c.conv_dim[-1], eps=eps),
+        linear("subsampling.projection", c.conv_dim[-1], d, True),
+        conv("encode_positions.conv", d, d, c.num_conv_pos_embeddings, groups=c.num_conv_pos_embedding_groups),
+        layers("layers", c.num_hidden_layers, d, attend, _mlp(c), norms=("layer_norm", "final_layer_norm"), eps=eps),
+        layer_norm("layer_norm", d, eps=eps),
+        tower="audio",
+    )
+
+
+def _under_head(c: Config, prefix: str, attend: Callable[[object], Attention]) -> Architecture:
+    """The encoder under the class that the config names."""
+    d, bare = size(c, "hidden_size"), c.task == "model"
+    made = Tower(
+        name="" if bare else prefix,
+        parts=_parts(c, attend),
+        tower="audio",
+        model_type=c.model_type,
+        pointer=c.pointer,
+        width=d,
+    )
+    if bare:
+        return Architecture(parts=(made,))
+    heads = {
+        "ctc": _ctc,
+        "audio_classification": _utterance,
+        "audio_frame_classification": _frames,
+        "audio_xvector": _xvector,
+        "pretraining": _quantised,
+    }
+    over = heads.get(c.task)
+    if over is None:
+        return Architecture(parts=(made,), partial=f"the head of {c.model_class or 'this class'} is not known")
+    return Architecture(parts=(made, head(c.task, *over(c))))
+
+
+def _parts(c: Config, attend: Callable[[object], Attention]) -> tuple[Block, ...]:
+    d, eps, stable = size(c, "hidden_size"), c.layer_norm_eps, bool(c.do_stable_layer_norm)
+    masked = (
+        weight("masked_spec_embed", d, role="side mask") if c.mask_time_prob > 0 or c.mask_feature_prob > 0 else None
+    )
+    norm = layer_norm("encoder.layer_norm", d, eps=eps)
+    return present(
+        masked,
+        *_features(c),
+        layer_norm("feature_projection.layer_norm", c.conv_dim[-1], eps=eps),
+        linear("feature_projection.projection", c.conv_dim[-1], d, True),
+        _positions(c),
+        None if stable else norm,
+        _layers(c, attend, stable),
+        norm if stable else None,
+        _adapter(c) if c.add_adapter else None,
+    )
+
+
+def _features(c: Config) -> tuple[Block, ...]:
+    """Strided convolutions: a norm after each, or after the first one only, by feat_extract_norm."""
+    kinds = ["layer" if c.feat_extract_norm == "layer" else "group" if index == 0 else "" for index in range(_convs(c))]
+    return tuple(_conv(c, f"feature_extractor.conv_layers.{index}", index, kind) for index, kind in enumerate(kinds))
+
+
+def _convs(c: Config) -> int:
+    return max(c.num_feat_extract_layers, 1) if c.feat_extract_norm == "group" else int(c.num_feat_extract_layers)
+
+
+def _conv(c: Config, name: str, index: int, norm: str) -> Group:
+    inputs, outputs = c.conv_dim[index - 1] if index else 1, c.conv_dim[index]
+    over = None
+    if norm == "layer":
+        over = layer_norm("layer_norm", outputs)
+    elif norm == "group":
+        over = Norm(name="layer_norm", size=outputs, kind="group", bias=True)
+    return group(name, conv("conv", inputs, outputs, c.conv_kernel[index], bias=c.conv_bias), over, role="convolution")
+
+
+def _positions(c: Config) -> Group:
+    """A convolution over many frames whose weight is a direction and a length for each step in time."""
+    d, kernel = size(c, "hidden_size"), c.num_conv_pos_embeddings
+    return group(
+        "encoder.pos_conv_embed.conv",
+        weight("parametrizations.weight.original0", 1, 1, kernel),
+        weight("parametrizations.weight.original1", d, d // c.num_conv_pos_embedding_groups, kernel),
+        weight("bias", d),
+        role="side positions",
+    )
+
+
+def _layers(c: Config, attend: Callable[[object], Attention], stable: bool) -> Stack:
+    d, eps = size(c, "hidden_size"), c.layer_norm_eps
+
+    def layer(kind: object) -> tuple[Sublayer, ...] | Layer:
+        attention, ffn = attend(kind), _mlp(c)
+        first, second = layer_norm("layer_norm", d, eps=eps), layer_norm("final_layer_norm", d, eps=eps)
+        if not stable:
+            return post_add_norm((attention, first), (ffn, second))
+        adapter = (_attention_adapter(c),) if c.get("adapter_attn_dim") is not None else ()
+        return Layer(sublayers=pre_norm((first, attention), (second, ffn)), width=d, extras=adapter)
+
+    kinds = ("first",) * min(1, c.num_hidden_layers) + ("",) * (c.num_hidden_layers - 1)
+    return stack("encoder.layers", kinds if c.model_type == "wavlm" else ("",) * c.num_hidden_layers, layer, width=d)
+
+
+def _attention(c: Config) -> Attention:
+    return square_attention(size(c, "hidden_size"), c.num_attention_heads, name="attention")
+
+
+def _gated_attention(c: Config, first: bool) -> Attention:
+    """Relative positions weighted by gates made from each head's queries. Source: WavLM, section 3.1."""
+    d, heads = size(c, "hidden_size"), c.num_attention_heads
+    table = embedding("rel_attn_embed", c.num_buckets, heads, of="relative position", role="bias")
+    return square_attention(
+        d,
+        heads,
+        name="attention",
+        position="relative",
+        extras=(
+            weight("gru_rel_pos_const", 1, heads, 1, 1),
+            linear("gru_rel_pos_linear", d // heads, 8, True),
+            *((table,) if first else ()),
+        ),
+    )
+
+
+def _mlp(c: Config) -> Mlp:
+    names = ("intermediate_dense", "output_dense")
+    d, m = size(c, "hidden_size"), size(c, "intermediate_size")
+    return plain_mlp(d, m, str(c.hidden_act), bias=True, name="feed_forward", names=names)
+
+
+def _attention_adapter(c: Config) -> Group:
+    """A bottleneck after each layer, for a language of its own. Source: Wav2Vec2AttnAdapterLayer."""
+    d, width = size(c, "hidden_size"), c.adapter_attn_dim
+    return group(
+        "adapter_layer",
+        layer_norm("norm", d),
+        linear("linear_1", d, width, True),
+        linear("linear_2", width, d, True),
+        role="adapter",
+    )
+
+
+def _adapter(c: Config) -> Group:
+    """Strided convolutions with a gate, for a decoder that wants fewer frames. Source: Wav2Vec2Adapter."""
+    d, out = size(c, "hidden_size"), c.output_hidden_size
+    shrinking = [
+        part
+        for index in range(c.num_adapter_layers)
+        for part in (conv(f"layers.{index}.conv", out, 2 * out, c.adapter_kernel_size), regroup("gate", 2 * out, out))
+    ]
+    widened = (linear("proj", d, out, True), layer_norm("proj_layer_norm", out)) if out != d else ()
+    return group("adapter", *widened, *shrinking, role="adapter")
+
+
+def _mixed(c: Config) -> tuple[Block, ...]:
+    return (weight("layer_weights", c.num_hidden_layers + 1),) if c.use_weighted_layer_sum else ()
+
+
+def _ctc(c: Config) -> tuple[Block, ...]:
+    width = c.output_hidden_size if c.add_adapter else c.hidden_size
+    return (linear("lm_head", width, size(c, "vocab_size"), True, role="logits"),)
+
+
+def _utterance(c: Config) -> tuple[Block, ...]:
+    width = c.classifier_proj_size
+    return (
+        *_mixed(c),
+        linear("projector", size(c, "hidden_size"), width, True),
+        linear("classifier", width, num_labels(c), True, role="logits"),
+    )
+
+
+def _frames(c: Config) -> tuple[Block, ...]:
+    return (*_mixed(c), linear("classifier", size(c, "hidden_size"), num_labels(c), True, role="logits"))
+
+
+def _xvector(c: Config) -> tuple[Block, ...]:
+    """Dilated convolutions as matrices over stacked frames, their mean and deviation, a margin over speakers."""
+    dims, out = c.tdnn_dim, c.xvector_output_dim
+    stacked = [
+        part
+        for index, width in enumerate(dims)
+        for inputs in (dims[max(index - 1, 0)],)
+        for part in (
+            regroup("stacked frames", inputs, inputs * c.tdnn_kernel[index]),
+            linear(f"tdnn.{index}.kernel", inputs * c.tdnn_kernel[index], width, True),
+        )
+    ]
+    return (
+        *_mixed(c),
+        linear("projector", size(c, "hidden_size"), dims[0], True),
+        *stacked,
+        regroup("mean and deviation", dims[-1], 2 * dims[-1]),
+        linear("feature_extractor", 2 * dims[-1], out, True),
+        linear("classifier", out, out, True),
+        weight("objective.weight", out, num_labels(c)),
+    )
+
+
+def _quantised(c: Config) -> tuple[Block, ...]:
+    """Frames against quantised ones, for pretraining. Source: Wav2Vec2GumbelVectorQuantizer."""
+    groups, entries, width = c.num_codevector_groups, c.num_codevectors_per_group, c.codevector_dim
+    quantizer = group(
+        "quantizer",
+        weight("codevectors", 1, groups * entries, width // groups),
+        linear("weight_proj", c.conv_dim[-1], groups * entries, True),
+    )
+    return (
+        quantizer,
+        linear("project_hid", size(c, "hidden_size"), c.proj_codevector_dim, True),
+        linear("project_q", width, c.proj_codevector_dim, True),
+    )
