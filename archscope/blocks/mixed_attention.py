@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from archscope.blocks.attention import Attention
@@ -48,6 +48,25 @@ class MixedAttention(Attention):
                 Flow(Port("o", out.out_width), Port("out")),
             ]
         return tuple(flows)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MergedAttention(Attention):
+    """Attention to the sequence itself and to a memory of width `merged_width`, by the same matrices in one product."""
+
+    merged_width: int
+
+    def flows(self) -> tuple[Flow, ...]:
+        """The usual flow, and keys and values from the memory too."""
+        extra = tuple(Flow(Port("memory", self.merged_width), Port(role, self.in_width)) for role in ("k", "v"))
+        # Not super(): a dataclass with slots is not the class that a bare super() looks for.
+        return (*Attention.flows(self), *extra)
+
+
+def merged(attention: Attention, memory: int) -> MergedAttention:
+    """The same attention over a memory besides."""
+    values = {field.name: getattr(attention, field.name) for field in fields(attention)}
+    return MergedAttention(**values, merged_width=memory)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

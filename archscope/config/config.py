@@ -129,6 +129,15 @@ class Config:
             object.__setattr__(base, "pointer", "")
         return base
 
+    def as_task(self, task: str) -> Config:
+        """The same config read for the class that the auto tables give a task; for its base class where they give none."""
+        found = self.schema.tasks.get(task) if self.schema is not None else None
+        made = self.as_base()
+        if found:
+            object.__setattr__(made, "task", task)
+            object.__setattr__(made, "model_class", found if isinstance(found, str) else found[0])
+        return made
+
     @property
     def rope(self) -> Mapping[str, RopeParameters]:
         """The rotary embeddings by layer type; "" for one that all layers share; empty where there are none."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from archscope.blocks.assembly import Architecture, Opaque, Tower, TowerRole
 from archscope.blocks.base import Block, Group
+from archscope.blocks.renaming import rooted
 from archscope.config import Config
 from archscope.config.limits import implausible
 
@@ -86,3 +87,12 @@ def tower(c: Config, name: str, role: TowerRole = "text", *, native: bool = Fals
         found = built.parts[0]
         return replace(found, name=name, tower=role, parts=(*found.parts, *missing), pointer=c.pointer)
     return Group(name=name, role=role, parts=(*built.parts, *missing))
+
+
+def model(c: Config, name: str, role: TowerRole = "text") -> Block:
+    """All of a sub-config's class, head and all, mounted under a name; Opaque where its type has no builder."""
+    built = build(c)
+    if built is None:
+        return Opaque(name=name, model_type=c.model_type, reason=f"archscope has no builder for {c.model_type or 'it'}")
+    missing = (Opaque(role="side", model_type=c.model_type, reason=built.partial),) if built.partial else ()
+    return Group(name=name, role=role, parts=tuple(rooted(part, name) for part in (*built.parts, *missing)))
