@@ -17,6 +17,7 @@ class LatentAttention(Block):
     Shapes: queries (T, num_heads, nope_dim + rope_dim), values (T, num_heads, v_head_dim), latent (T, kv_rank + rope_dim).
     Parts carry the roles q (or q_a, q_a_norm, q_b), kv_a, kv_a_norm, kv_b, k_rope_norm, gate, indexer, o; q_b_gate is a
     q_b that gives a gate beside the queries.
+    `rope` is None where no position enters; `reuses` says whose latent the layer attends to where it makes none itself.
     Source: DeepSeek-V2 (arXiv 2405.04434) section 2.1.
     """
 
@@ -33,6 +34,7 @@ class LatentAttention(Block):
     window: int | None = None
     rope: Rope | None = None
     scale: float | None = None
+    reuses: str = ""
 
     def children(self) -> tuple[Block, ...]:
         return self.parts
@@ -40,12 +42,12 @@ class LatentAttention(Block):
     @property
     def cache_width(self) -> int:
         """Elements that one layer keeps per token where the latent is cached."""
-        return self.kv_rank + self.rope_dim
+        return 0 if self.reuses else self.kv_rank + self.rope_dim
 
     @property
     def expanded_cache_width(self) -> int:
         """Elements that one layer keeps per token where whole keys and values are cached, as transformers does."""
-        return self.num_heads * (self.nope_dim + self.rope_dim + self.v_head_dim)
+        return 0 if self.reuses else self.num_heads * (self.nope_dim + self.rope_dim + self.v_head_dim)
 
     @property
     def indexer(self) -> SparseIndexer | None:
@@ -55,7 +57,7 @@ class LatentAttention(Block):
 
     @property
     def in_width(self) -> int | None:
-        first = self.find("kv_a")
+        first = self.find("kv_a") or self.find("q") or self.find("q_a")
         return first.in_width if first else None
 
     @property
@@ -76,17 +78,21 @@ class LatentAttention(Block):
             flows += [Flow(at, Port("q_b_gate")), Flow(Port("q_b_gate"), Port("#attend"))]
             at = Port("q_b_gate")
         query = self.num_heads * (self.nope_dim + self.rope_dim)
-        flows.append(Flow(at, Port("#rope", query)))
-        flows.append(Flow(Port("#rope", query), Port("#attend", query)))
+        product = "#attend" if self.rope is None else "#rope"
+        flows.append(Flow(at, Port(product, query)))
+        if self.rope is not None:
+            flows.append(Flow(Port("#rope", query), Port("#attend", query)))
         for role in ("gate", "indexer"):
             if (part := self.find(role)) is not None:
                 flows += [Flow(Port("in"), Port(role, part.in_width)), Flow(Port(role), Port("#attend"))]
         kv_a, norm, kv_b, out = (self.find(role) for role in ("kv_a", "kv_a_norm", "kv_b", "o"))
-        if kv_a is not None and kv_b is not None:
-            latent = None if kv_a.out_width is None else kv_a.out_width - self.rope_dim
-            flows.append(Flow(Port("in"), Port("kv_a", kv_a.in_width)))
-            flows.append(Flow(Port("kv_a", self.rope_dim), Port("#rope"), "cache"))
-            at = Port("kv_a", latent)
+        if kv_b is not None:
+            at = Port("#reused", self.kv_rank)
+            if kv_a is not None:
+                latent = None if kv_a.out_width is None else kv_a.out_width - self.rope_dim
+                flows.append(Flow(Port("in"), Port("kv_a", kv_a.in_width)))
+                flows.append(Flow(Port("kv_a", self.rope_dim), Port(product), "cache"))
+                at = Port("kv_a", latent)
             if norm is not None:
                 flows.append(Flow(at, Port("kv_a_norm", norm.in_width)))
                 at = Port("kv_a_norm", norm.out_width)

@@ -111,7 +111,7 @@ class Moe(Block):
     """Routed experts, with shared ones beside them where `shared` is set.
 
     The output is the weighted sum of the active experts plus the shared block (times its gate where there is one) and
-    the `bias`.
+    the `bias`. Where experts work in a width of their own, `narrow` leads into it and `widen` back.
     """
 
     router: Router
@@ -120,18 +120,20 @@ class Moe(Block):
     num_shared: int = 0
     shared_gate: Block | None = None
     bias: Weight | None = None
+    narrow: Block | None = None
+    widen: Block | None = None
 
     def children(self) -> tuple[Block, ...]:
-        parts = (self.router, self.experts, self.shared, self.shared_gate, self.bias)
+        parts = (self.router, self.narrow, self.experts, self.widen, self.shared, self.shared_gate, self.bias)
         return tuple(part for part in parts if part is not None)
 
     @property
     def in_width(self) -> int | None:
-        return self.experts.hidden
+        return self.experts.hidden if self.narrow is None else self.narrow.in_width
 
     @property
     def out_width(self) -> int | None:
-        return self.experts.hidden
+        return self.experts.hidden if self.widen is None else self.widen.out_width
 
     def flows(self) -> tuple[Flow, ...]:
         """Router to experts, shared beside them, one sum."""
@@ -139,14 +141,18 @@ class Moe(Block):
         flows = [
             Flow(Port("in"), Port(router, self.router.in_width)),
             Flow(Port(router), Port(experts)),
-            Flow(Port("in"), Port(experts, self.experts.hidden)),
-            Flow(Port(experts, self.experts.hidden), Port("#sum", self.experts.hidden)),
         ]
+        at = Port("in")
+        for part in (self.narrow, self.experts, self.widen):
+            if part is not None:
+                flows.append(Flow(at, Port(part.role or experts, part.in_width)))
+                at = Port(part.role or experts, part.out_width)
+        flows.append(Flow(at, Port("#sum", self.out_width)))
         if self.shared is not None:
             flows.append(Flow(Port("in"), Port("shared", self.shared.in_width)))
-            flows.append(Flow(Port("shared", self.shared.out_width), Port("#sum", self.experts.hidden)))
+            flows.append(Flow(Port("shared", self.shared.out_width), Port("#sum", self.out_width)))
         if self.shared_gate is not None:
             flows.append(Flow(Port("in"), Port("shared_gate", self.shared_gate.in_width)))
             flows.append(Flow(Port("shared_gate"), Port("#sum")))
-        flows.append(Flow(Port("#sum", self.experts.hidden), Port("out")))
+        flows.append(Flow(Port("#sum", self.out_width), Port("out")))
         return tuple(flows)

@@ -26,7 +26,7 @@ def deepseek_v2(c: Config) -> Architecture:
     return _decoder(c, lambda: latent_attention(c, bias=c.attention_bias), lambda: _softmax_experts(c), c.mlp_bias)
 
 
-@family("deepseek_v3")
+@family("deepseek_v3", "sarvam_mla")
 def deepseek_v3(c: Config) -> Architecture:
     """Dense layers first, then sigmoid-routed experts whose choice a saved bias corrects.
 

@@ -15,7 +15,7 @@ from archscope.config import Config
 from archscope.families.registry import family
 
 
-@family("llama")
+@family("llama", "internlm3", "iquestcoder")
 def llama(c: Config) -> Architecture:
     """Pre-norm decoder with grouped-query attention and a gated MLP.
 
