@@ -29,3 +29,18 @@ def _differing(c: Config, own: object, fields: tuple[str, ...]) -> Overrides:
     if not isinstance(own, Mapping):
         return ()
     return tuple((field, own[field]) for field in fields if field in own and own[field] != c.get(field))
+
+
+def reusing_layers(c: Config) -> tuple[str, ...]:
+    """Whose keys and values each layer uses: "" for its own, else the last layer of its type that makes some.
+
+    The last num_kv_shared_layers make none. Raises: ValueError where one of them has a type that no earlier layer has.
+    """
+    types: list[str] = list(c.layer_types)
+    first = len(types) - (c.get("num_kv_shared_layers") or 0)
+    if first <= 0:
+        return ("another model's",) * len(types)
+    makers = {kind: f"layer {i}" for i, kind in enumerate(types[:first])}
+    if lost := [kind for kind in types[first:] if kind not in makers]:
+        raise ValueError(f"no layer makes keys and values for the shared ones of type {lost[0]}")
+    return tuple("" if i < first else makers[kind] for i, kind in enumerate(types))

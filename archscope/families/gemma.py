@@ -9,9 +9,25 @@ from archscope.blocks.assembly import Architecture, Projector, sandwich_norm
 from archscope.blocks.base import weight
 from archscope.blocks.factories import attention, mlp, size
 from archscope.blocks.leaves import rms_norm
-from archscope.blocks.skeletons import composite, decoder, label_head, with_head
+from archscope.blocks.skeletons import composite, decoder, label_head, pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family, tower
+
+
+@family("gemma")
+def gemma(c: Config) -> Architecture:
+    """Pre-norm decoder with scaled embeddings and GeGLU.
+
+    Source: transformers, models/gemma/modeling_gemma.py.
+    """
+    base = pre_norm_decoder(
+        c,
+        lambda kind: attention(c, bias=c.attention_bias, causal=not c.get("use_bidirectional_attention")),
+        lambda kind: mlp(c),
+        kinds=("",) * c.num_hidden_layers,
+        embed_scale=sqrt(c.hidden_size),
+    )
+    return with_head(c, base)
 
 
 @family("gemma2")
@@ -36,7 +52,7 @@ def gemma3_text(c: Config) -> Architecture:
 def gemma3(c: Config) -> Architecture:
     """Gemma 3's decoder with a vision tower, whose patches are pooled and projected into the text.
 
-    Source: transformers, models/gemma3/modeling_gemma3.py (Gemma3MultiModalProjector); saved as its conversion names it.
+    Source: transformers, models/gemma3/modeling_gemma3.py (Gemma3MultiModalProjector); saved as it converts.
     """
     text, vision = c.sub("text_config"), c.sub("vision_config")
     d, d_v = size(text, "hidden_size"), vision.hidden_size
@@ -75,6 +91,7 @@ def _sandwich(c: Config, qk_norm: Literal["", "head"], rope_by: Literal["", "lay
                     qk_norm=qk_norm,
                     layer_type=str(kind) if rope_by else "",
                     window=c.sliding_window if kind == "sliding_attention" else None,
+                    causal=not c.get("use_bidirectional_attention"),
                     scale=c.query_pre_attn_scalar**-0.5,
                     softcap=c.attn_logit_softcapping,
                 ),
