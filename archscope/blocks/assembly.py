@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from archscope.blocks.base import Block, Flow, Port, Repeating, present
 
@@ -364,7 +364,7 @@ def parallel(*bodies: Block, norm: Block | None = None, norms: Sequence[Block] =
 
 
 def stack(
-    name: str, kinds: Sequence[Hashable], layer: Callable[[Hashable], tuple[Sublayer, ...] | Layer], *, width: int
+    name: str, kinds: Sequence[Hashable], layer: Callable[[Any], tuple[Sublayer, ...] | Layer], *, width: int
 ) -> Stack:
     """A stack of one layer per entry of `kinds`; equal entries are one kind, built once.
 
