@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 _SHARED = ROOT.parent / "shared"
+
+# Time says nothing on a busy machine, and continuous integration must not roll dice.
+settings.register_profile(
+    "archscope", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("archscope")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

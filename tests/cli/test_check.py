@@ -17,7 +17,7 @@ import pytest
 from tests.cli.conftest import ADAPTER, Cli
 
 Write = Callable[..., Path]
-BROKEN = '{"model_type": "llama",}'
+BROKEN = '{"model_type": "llama", "architectures": ["LlamaForCausalLM"],}'
 on_unix = pytest.mark.skipif(sys.platform == "win32", reason="needs the special files of Unix")
 
 
@@ -172,9 +172,9 @@ def test_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     stdin(monkeypatch, BROKEN.encode())
     status, out, _ = cli("check", "-")
     assert status == 1
-    assert out.startswith("<stdin>:1:23: error[trailing-comma]")
+    assert out.startswith("<stdin>:1:62: error[trailing-comma]")
     stdin(monkeypatch, BROKEN.encode())
-    assert cli("check", "-", "--stdin-filename", "a/config.json").out.startswith("a/config.json:1:23: ")
+    assert cli("check", "-", "--stdin-filename", "a/config.json").out.startswith("a/config.json:1:62: ")
     stdin(monkeypatch, b" " * (17 * 1024 * 1024))
     status, _, err = cli("check", "-")
     assert status == 2
