@@ -126,7 +126,12 @@ class MissingRemoteCode(Rule[Config]):
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
         found = target.raw.get("auto_map")
         listing = set(ctx.repository.listing)
-        if target.pointer or not isinstance(found, dict) or not listing & SIGNS_OF_A_REPOSITORY and not _weights(listing):
+        if (
+            target.pointer
+            or not isinstance(found, dict)
+            or not listing & SIGNS_OF_A_REPOSITORY
+            and not _weights(listing)
+        ):
             return
         missing: dict[str, str] = {}
         for key, value in found.items():

@@ -142,7 +142,7 @@ def Passes(  # noqa: N802 - reads as a declaration in a rule's cases
     options: Options | None = None,
     **fields: Any,
 ) -> Case:
-    """A config that the rule must stay silent on."""
+    """A config that the rule must stay silent on, whatever others say."""
     return Case(model_type, fields, text, files or {}, encoding, weights or {}, options or Options())
 
 

@@ -109,7 +109,9 @@ class RopeThetaTooSmall(Rule[Config]):
             if theta is None or theta <= 0 or not pointer or kind == "sliding_attention":
                 continue
             small = theta < 10_000 and window >= 2048
-            short = theta <= 10_000 and window > LONG and rope.rope_type == "default" and not target.get("sliding_window")
+            short = (
+                theta <= 10_000 and window > LONG and rope.rope_type == "default" and not target.get("sliding_window")
+            )
             if (small or short) and (rotary_width(target) or 0) >= 32:
                 yield Finding(
                     f"the rotary base {theta:g} is small for a window of {window} positions"
@@ -279,7 +281,11 @@ def _own_name(config: Config, name: str) -> bool:
     stored = "" if schema is None else schema.aliases.get("max_position_embeddings", "max_position_embeddings")
     if name == TOKENIZER_KEY:
         return False
-    return (schema is not None and name in schema.fields) or stored == name or (stored != "max_position_embeddings" and stored in config.raw)
+    return (
+        (schema is not None and name in schema.fields)
+        or stored == name
+        or (stored != "max_position_embeddings" and stored in config.raw)
+    )
 
 
 TOKENIZER_KEY = "model_max_length"

@@ -9,7 +9,15 @@ from archscope.diagnostics import Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
 
 COUNTS = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts", "num_moe_experts")
-TOP = ("num_experts_per_tok", "moe_topk", "moe_k", "num_experts_per_token", "top_k", "num_selected_experts", "experts_per_token")
+TOP = (
+    "num_experts_per_tok",
+    "moe_topk",
+    "moe_k",
+    "num_experts_per_token",
+    "top_k",
+    "num_selected_experts",
+    "experts_per_token",
+)
 
 
 def _first(ctx: Context, names: tuple[str, ...]) -> str:

@@ -119,7 +119,13 @@ SIZES = (
     "moe_intermediate_size",
     "kv_lora_rank",
 )
-MAY_BE_ZERO = ("intermediate_size", "moe_intermediate_size", "num_hidden_layers", "num_key_value_heads", "num_attention_heads")
+MAY_BE_ZERO = (
+    "intermediate_size",
+    "moe_intermediate_size",
+    "num_hidden_layers",
+    "num_key_value_heads",
+    "num_attention_heads",
+)
 """Sizes that published files of attention-free or purely sparse models leave at 0."""
 
 
@@ -188,7 +194,9 @@ def _is_variant(key: str, field: str) -> bool:
     """Whether two names differ by a word or a number rather than by a slip: `window_size_2`, `use_qk_norm`."""
     if len(key.split("_")) != len(field.split("_")):
         return key.replace("_", "") != field.replace("_", "")
-    return any(a != b and (a.isdecimal() or b.isdecimal()) for a, b in zip(key.split("_"), field.split("_"), strict=True))
+    return any(
+        a != b and (a.isdecimal() or b.isdecimal()) for a, b in zip(key.split("_"), field.split("_"), strict=True)
+    )
 
 
 def _escaped(key: str) -> str:
@@ -205,7 +213,16 @@ def known_keys(model_type: str) -> frozenset[str]:
     own: set[str] = set()
     if schema is not None:
         own = {*schema.fields, *schema.aliases, *schema.also_reads, *schema.sub_configs, *schema.properties}
-    legacy = {*OLD_BASE_KEYS, "rope_scaling", "rope_theta", "torch_dtype", "auto_map", "quantization_config", "num_labels", "model_type"}
+    legacy = {
+        *OLD_BASE_KEYS,
+        "rope_scaling",
+        "rope_theta",
+        "torch_dtype",
+        "auto_map",
+        "quantization_config",
+        "num_labels",
+        "model_type",
+    }
     return frozenset(own | legacy | shared.base_keys | shared.generation_keys)
 
 
@@ -294,7 +311,12 @@ class MissingRequiredField(Rule[Config]):
     )
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
-        if target.pointer or target.schema is None or target.schema.sub_configs or "causal_lm" not in target.schema.tasks:
+        if (
+            target.pointer
+            or target.schema is None
+            or target.schema.sub_configs
+            or "causal_lm" not in target.schema.tasks
+        ):
             return
         stated = [name for name in REQUIRED if _declared(target, name)]
         missing = [name for name in stated if not _said(target, name) and target.origin(name).kind == "default"]

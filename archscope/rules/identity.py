@@ -38,7 +38,13 @@ class ArchitectureOfAnotherType(Rule[Config]):
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
         names = target.raw.get("architectures")
-        if target.pointer or target.schema is None or not isinstance(names, list) or not names or "auto_map" in target.raw:
+        if (
+            target.pointer
+            or target.schema is None
+            or not isinstance(names, list)
+            or not names
+            or "auto_map" in target.raw
+        ):
             return
         name = names[0]
         if not isinstance(name, str) or name in _classes(target.model_type):

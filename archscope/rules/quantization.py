@@ -137,7 +137,12 @@ class UnreadSkipList(Rule[Config]):
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
         declared = quantization(target) if not target.pointer else None
         read = READ_SKIP_KEYS.get(declared.method) if declared is not None else None
-        if declared is None or read is None or "producer" in declared.raw or any(isinstance(declared.raw.get(key), list) for key in read):
+        if (
+            declared is None
+            or read is None
+            or "producer" in declared.raw
+            or any(isinstance(declared.raw.get(key), list) for key in read)
+        ):
             return
         for key in SKIP_KEYS:
             if key not in read and isinstance(declared.raw.get(key), list) and declared.raw[key]:

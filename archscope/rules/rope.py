@@ -90,7 +90,8 @@ class UnknownRopeType(Rule[Config]):
             yield Finding(
                 f"transformers has no rotary embedding of type {name[:40]!r}",
                 _places(rope, ctx, "rope_type", "type"),
-                help=(f"did you mean {near[0]!r}? " if near else "") + f"known types: {', '.join(sorted(REQUIRED_KEYS))}",
+                help=(f"did you mean {near[0]!r}? " if near else "")
+                + f"known types: {', '.join(sorted(REQUIRED_KEYS))}",
             )
 
 

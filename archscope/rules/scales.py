@@ -128,8 +128,10 @@ class SoftcapNotPositive(Rule[Config]):
         for name, value in target.raw.items():
             if not name.endswith(("softcapping", "softcap", "soft_cap", "logit_cap")):
                 continue
-            if isinstance(value, int | float) and not isinstance(value, bool) and (
-                value < 0 or (value == 0 and name in DIVIDING_CAPS)
+            if (
+                isinstance(value, int | float)
+                and not isinstance(value, bool)
+                and (value < 0 or (value == 0 and name in DIVIDING_CAPS))
             ):
                 place = ctx.place(f"{target.pointer}/{name}")
                 yield Finding(f"{name[:60]} is {value:g}; it divides", place, help="null switches the cap off")

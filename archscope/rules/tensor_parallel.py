@@ -291,7 +291,9 @@ class UnsplittableQuantGroups(Rule[Structure]):
         strict = what == "group" or tp > 1
         for width, place in self._inputs(target, ctx):
             if width % size and strict and tp == 1:
-                yield Finding(f"{width} is not a multiple of the {what} size {size}", ctx.place(pointer), related=[place])
+                yield Finding(
+                    f"{width} is not a multiple of the {what} size {size}", ctx.place(pointer), related=[place]
+                )
             elif tp > 1 and (width % tp or (width // tp) % size):
                 fits = [n for n in divisors(width) if (width // n) % size == 0]
                 share = f"{width // tp}" if width % tp == 0 else f"{width / tp:g}"

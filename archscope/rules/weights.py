@@ -9,6 +9,7 @@ from archscope.blocks.assembly import Tower
 from archscope.blocks.size import SYMBOLS, symbol_of
 from archscope.diagnostics import Place, Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
+from archscope.rules.examples import TENSORS, TINY, TWO_LAYERS, WITHOUT_HEAD
 from archscope.structure import Comparison, Structure
 from archscope.structure.stored import pattern
 
@@ -44,35 +45,6 @@ def _written(ctx: Context, names: Iterable[str]) -> list[Place]:
     """Places of the fields among these that the config has, the written ones first."""
     known = [name for name in dict.fromkeys(names) if name in ctx.config]
     return [ctx.at(name) for name in sorted(known, key=lambda name: not ctx.written(name))]
-
-
-TINY = {
-    "vocab_size": 10,
-    "hidden_size": 8,
-    "intermediate_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "eos_token_id": None,
-    "bos_token_id": None,
-}
-"""A config small enough to spell out its tensors in an example."""
-
-TENSORS = {
-    "model.embed_tokens.weight": ("F32", (10, 8)),
-    "model.layers.0.input_layernorm.weight": ("F32", (8,)),
-    "model.layers.0.self_attn.q_proj.weight": ("F32", (8, 8)),
-    "model.layers.0.self_attn.k_proj.weight": ("F32", (8, 8)),
-    "model.layers.0.self_attn.v_proj.weight": ("F32", (8, 8)),
-    "model.layers.0.self_attn.o_proj.weight": ("F32", (8, 8)),
-    "model.layers.0.post_attention_layernorm.weight": ("F32", (8,)),
-    "model.layers.0.mlp.gate_proj.weight": ("F32", (16, 8)),
-    "model.layers.0.mlp.up_proj.weight": ("F32", (16, 8)),
-    "model.layers.0.mlp.down_proj.weight": ("F32", (8, 16)),
-    "model.norm.weight": ("F32", (8,)),
-    "lm_head.weight": ("F32", (10, 8)),
-}
-TWO_LAYERS = {**TENSORS, **{name.replace(".0.", ".1."): tensor for name, tensor in TENSORS.items()}}
-WITHOUT_HEAD = {name: tensor for name, tensor in TENSORS.items() if not name.startswith("lm_head")}
 
 
 class MisshapenTensors(Rule[Structure]):
@@ -503,7 +475,9 @@ def _next_token(name: str, compared: Comparison) -> bool:
     if any(word in name for word in words):
         return True
     layer = _layer_prefix(name)
-    return layer is not None and any(other.startswith(layer) and any(w in other for w in words) for other in compared.unexpected)
+    return layer is not None and any(
+        other.startswith(layer) and any(w in other for w in words) for other in compared.unexpected
+    )
 
 
 def _layer_prefix(name: str) -> str | None:

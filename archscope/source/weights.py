@@ -38,7 +38,8 @@ class StoredTensor(NamedTuple):
 class Shard:
     """One safetensors file.
 
-    Units: size in bytes, as on disk or as its Git LFS pointer says; needed is what header and data come to. tensors is None
+    Units: size in bytes, as on disk or as its Git LFS pointer says; needed is what header and data come to, data_bytes the
+    data alone. tensors is None
     where the header could not be read, and `problem` says why ("" for a pointer, which is no fault).
     """
 
@@ -47,6 +48,7 @@ class Shard:
     is_pointer: bool = False
     tensors: Mapping[str, StoredTensor] | None = None
     needed: int | None = None
+    data_bytes: int | None = None
     problem: str = ""
 
 
@@ -139,7 +141,7 @@ def _parsed(name: str, size: int, data: bytes) -> Shard:
         end = max(end, made[1])
     needed = 8 + len(data) + end
     problem = "" if size >= needed else f"the file has {size:,} bytes; its tensors need {needed:,}"
-    return Shard(name, size, tensors=tensors, needed=needed, problem=problem)
+    return Shard(name, size, tensors=tensors, needed=needed, data_bytes=end, problem=problem)
 
 
 def _tensor(name: str, file: str, entry: object) -> tuple[StoredTensor, int] | None:

@@ -26,6 +26,11 @@ _QUANTISED = re.compile(
 """Endings of tensors that only a quantised checkpoint has."""
 
 
+def is_quantised_name(name: str) -> bool:
+    """Whether only a quantised checkpoint has a tensor of this name."""
+    return _QUANTISED.search(name) is not None
+
+
 def pattern(name: str) -> str:
     """The name with every number of a layer or expert as *."""
     return _NUMBER.sub("*", name)
