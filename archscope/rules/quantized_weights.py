@@ -339,20 +339,17 @@ class ConflictingQuantFiles(Rule[Config]):
     cases = (
         Passes(
             "llama",
-            **TINY,
             quantization_config={"quant_method": "gptq", "bits": 4, "group_size": 128},
             files={"quantize_config.json": '{"bits": 4, "group_size": 128}'},
         ),
         Fails(
             "llama",
-            **TINY,
             quantization_config={"quant_method": "gptq", "bits": 4, "group_size": 128},
             files={"quantize_config.json": '{"bits": 8, "group_size": 128}'},
             at="/quantization_config/bits",
         ),
         Fails(
             "llama",
-            **TINY,
             quantization_config={"quant_method": "modelopt", "quant_algo": "FP8"},
             files={"hf_quant_config.json": '{"quantization": {"quant_algo": "NVFP4"}}'},
             at="/quantization_config/quant_algo",

@@ -18,10 +18,11 @@ _NOT_SAVED = re.compile(
 """Buffers that older releases saved and that loading ignores."""
 
 _QUANTISED = re.compile(
-    r"(\.(qweight|qzeros|scales|biases|g_idx|weight_scale(_inv|_2)?|weight_packed|weight_shape|weight_zero_point|input_scale"
-    r"|output_scale|absmax|quant_map|nested_absmax|nested_quant_map|quant_state\.\w+|SCB|weight_global_scale"
-    r"|input_global_scale|k_scale|v_scale|q_scale|kv_scale|scale|zeros|blocks|bias_scale|weight_format|weights_scaling_factor"
-    r"|activation_scaling_factor|prequant_scaling_factor|pre_quant_scale)(\.|$)|_(blocks|scales|bits)$|_scale(_inv)?$)"
+    r"\.(qweight|qzeros|scales|biases|g_idx|weight_scale(_inv|_2)?|weight_packed|weight_shape|weight_zero_point"
+    r"|input_scale|output_scale|absmax|quant_map|nested_absmax|nested_quant_map|SCB|weight_global_scale"
+    r"|input_global_scale|k_scale|v_scale|q_scale|kv_scale|zeros|weight_format|weights_scaling_factor"
+    r"|activation_scaling_factor|prequant_scaling_factor|pre_quant_scale)$|\.quant_state\.\w+$"
+    r"|_(blocks|scales)$|_scale(_inv)?$"
 )
 """Endings of tensors that only a quantised checkpoint has."""
 
