@@ -1,8 +1,10 @@
-"""Short convolutions that mix positions by themselves, between two gates."""
+"""Short convolutions: mixers by themselves between two gates, or with weights made token by token."""
 
 from __future__ import annotations
 
-from archscope.blocks.base import Flow, Port
+from dataclasses import dataclass
+
+from archscope.blocks.base import Block, Flow, Port, weight
 from archscope.blocks.leaves import conv, linear
 from archscope.blocks.ssm import StateMixer
 
@@ -39,4 +41,52 @@ def short_convolution(
             Flow(Port("out_proj", d), Port("out", d)),
         ),
         fields=fields,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DynamicConv(Block):
+    """A causal depthwise convolution whose weights are fixed ones plus some that a token makes for itself, by head.
+
+    Shapes: static (kernel, width), made (num_heads · kernel, inputs).
+    """
+
+    width: int
+    kernel: int
+    num_heads: int
+    parts: tuple[Block, ...]
+
+    def children(self) -> tuple[Block, ...]:
+        return self.parts
+
+    @property
+    def in_width(self) -> int | None:
+        return self.width
+
+    @property
+    def out_width(self) -> int | None:
+        return self.width
+
+    def flows(self) -> tuple[Flow, ...]:
+        """The tokens make weights for the convolution."""
+        return (
+            Flow(Port("#tokens"), Port("made")),
+            Flow(Port("made"), Port("#conv")),
+            Flow(Port("in", self.width), Port("#conv", self.width), "cache"),
+            Flow(Port("#conv", self.width), Port("out", self.width)),
+        )
+
+
+def dynamic_conv(
+    name: str, width: int, inputs: int, *, num_heads: int, kernel: int, names: tuple[str, str], role: str
+) -> DynamicConv:
+    """`names` are those of the fixed weights and of the matrix that makes the others."""
+    static, made = names
+    return DynamicConv(
+        name=name,
+        role=role,
+        width=width,
+        kernel=kernel,
+        num_heads=num_heads,
+        parts=(weight(static, kernel, width), weight(made, num_heads * kernel, inputs, role="made")),
     )
