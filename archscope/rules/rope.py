@@ -40,10 +40,14 @@ def _places(rope: RopeParameters, ctx: Context, *keys: str) -> Place:
     for key in keys:
         if rope.pointers.get(key):
             return ctx.place(rope.pointers[key])
-    for pointer in rope.pointers.values():
-        if pointer.count("/") > ctx.config.pointer.count("/") + 1:
-            return ctx.place(pointer.rsplit("/", 1)[0])
-    return ctx.at("rope_parameters")
+    return ctx.place(_holder(rope, ctx))
+
+
+def _holder(rope: RopeParameters, ctx: Context) -> str:
+    """Pointer of the object that holds the parameters."""
+    depth = ctx.config.pointer.count("/") + 1
+    inner = [pointer for pointer in rope.pointers.values() if pointer.count("/") > depth]
+    return inner[0].rsplit("/", 1)[0] if inner else f"{ctx.config.pointer}/rope_parameters"
 
 
 def _scaled(target: Config) -> Iterator[tuple[str, RopeParameters]]:
@@ -118,14 +122,18 @@ class MissingRopeKey(Rule[Config]):
     requires = ("unknown-rope-type",)
     cases = (
         Passes("llama", rope_scaling={"type": "linear", "factor": 2.0}),
-        Fails("llama", rope_scaling={"type": "linear"}, at="/rope_scaling"),
+        Fails("llama", rope_scaling={"type": "linear"}, at="/rope_scaling/factor"),
         Fails(
             "llama",
             rope_scaling={"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 512},
-            at="/rope_scaling",
+            at="/rope_scaling/low_freq_factor",
             count=2,
         ),
-        Fails("qwen2", rope_scaling={"type": "yarn", "factor": 4.0}, at="/rope_scaling"),
+        Fails(
+            "qwen2",
+            rope_scaling={"type": "yarn", "factor": 4.0},
+            at="/rope_scaling/original_max_position_embeddings",
+        ),
     )
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
@@ -145,7 +153,7 @@ class MissingRopeKey(Rule[Config]):
                 )
                 yield Finding(
                     f"rotary scaling of type {name} has no {key}{said}",
-                    _places(rope, ctx),
+                    ctx.place(f"{_holder(rope, ctx)}/{key}"),
                     help=f"add {key}",
                 )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archscope.config import Config
-from archscope.diagnostics import Severity
+from archscope.diagnostics import Edit, Fix, Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
+from archscope.source import path_of
 
 ACTIVATIONS = frozenset(
     "gelu gelu_10 gelu_fast gelu_new gelu_python gelu_pytorch_tanh gelu_python_tanh gelu_accurate hardswish laplace "
@@ -218,3 +219,43 @@ class NormEpsNotPositive(Rule[Config]):
             value = target.raw.get(name)
             if isinstance(value, float) and not 0 <= value < 0.1:
                 yield Finding(f"{name} is {value:g}; an epsilon is a small positive number", ctx.at(name))
+
+
+class IntegerEpsilon(Rule[Config]):
+    """An epsilon is written as a whole number.
+
+    ## What it checks
+    Fields whose name ends in _eps or _epsilon and that take a float: 0 or 1 for 0.0 or 1.0.
+
+    ## Why it matters
+    Several config classes of the first releases of transformers 5 refuse an integer here, and typed readers do still.
+
+    ## How to fix
+    Write the number with a decimal point.
+
+    ## References
+    transformers 5.0 configuration classes (annotations as float).
+    """
+
+    name = "integer-epsilon"
+    severity = Severity.WARNING
+    cases = (
+        Passes("dbrx", ffn_config={"moe_jitter_eps": 0.0}),
+        Fails("dbrx", ffn_config={"moe_jitter_eps": 0}, at="/ffn_config/moe_jitter_eps"),
+    )
+
+    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
+        for name, value in target.raw.items():
+            if not name.endswith(("_eps", "_epsilon")) or isinstance(value, bool) or not isinstance(value, int):
+                continue
+            if target.schema is None or name not in target.schema.fields or name in target.problems:
+                continue
+            pointer = f"{target.pointer}/{name}"
+            span = ctx.document.value_span(path_of(pointer))
+            edits = (Edit(ctx.document.name, span.start, span.end, f"{value}.0"),) if span else ()
+            yield Finding(
+                f"{name} is the integer {value}; early releases of transformers 5 want {value}.0",
+                ctx.place(pointer),
+                help=f"write {value}.0",
+                fixes=(Fix(f"write {value}.0", edits, safe=True),) if edits else (),
+            )
