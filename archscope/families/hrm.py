@@ -9,6 +9,7 @@ from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, weight
 from archscope.blocks.factories import attention, head_size, mlp, named_norm, size
 from archscope.blocks.leaves import Norm, embedding, linear
+from archscope.blocks.mlp import Mlp
 from archscope.blocks.skeletons import with_head
 from archscope.config import Config
 from archscope.families.registry import family
@@ -36,9 +37,8 @@ def hrm_text(c: Config) -> Architecture:
 
 def _stack(c: Config, name: str, passes: int) -> Stack:
     def layer(kind: object) -> Layer:
-        feed_forward = mlp(c, kind="fused", names=("gate_up_proj", "down_proj"), bias=c.mlp_bias)
         sublayers = pre_norm(
-            (_norm(c, "input_layernorm"), _attention(c)), (_norm(c, "post_attention_layernorm"), feed_forward)
+            (_norm(c, "input_layernorm"), _attention(c)), (_norm(c, "post_attention_layernorm"), _mlp(c))
         )
         return Layer(sublayers=sublayers, width=size(c, "hidden_size"), passes=passes)
 
@@ -51,8 +51,24 @@ def _norm(c: Config, name: str) -> Norm:
 
 
 def _attention(c: Config) -> Attention:
-    """Gate, queries, keys and values in one matrix."""
+    """Gate, queries, keys and values in one matrix; their biases are saved apart."""
     d, heads = size(c, "hidden_size"), size(c, "num_attention_heads")
-    made = attention(c, name="attn", bias=c.attention_bias, num_kv_heads=heads)
-    fused = linear("gqkv_proj", d, 4 * heads * head_size(c), c.attention_bias, role="gqkv", fields=made.fields)
-    return replace(made, parts=(fused, made.parts[-1]))
+    inner = heads * head_size(c)
+    made = attention(c, name="", num_kv_heads=heads)
+    biases = tuple(weight(f"self_attn.{part}_proj.bias", inner) for part in ("gate", "q", "k", "v"))
+    parts = (
+        linear("attn.gqkv_proj", d, 4 * inner, role="gqkv", fields=made.fields),
+        *(biases if c.attention_bias else ()),
+        linear("attn.o_proj", inner, d, c.attention_bias, role="o", fields=made.fields),
+    )
+    return replace(made, role="attention", parts=parts)
+
+
+def _mlp(c: Config) -> Mlp:
+    """Gate and up in one matrix; their biases are saved apart."""
+    made = mlp(c, kind="fused", names=("gate_up_proj", "down_proj"))
+    if not c.mlp_bias:
+        return made
+    d, m = size(c, "hidden_size"), size(c, "intermediate_size")
+    biases = (weight("gate_proj.bias", m), weight("up_proj.bias", m))
+    return replace(made, parts=(made.parts[0], *biases, linear("down_proj", m, d, True, role="down")))
