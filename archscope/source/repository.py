@@ -84,7 +84,7 @@ class Repository:
         return self._opened[name]
 
     def text(self, name: str) -> SourceText | None:
-        """The text of a file beside the configuration, such as the model card; None if there is none that may be read."""
+        """The text of a file beside the configuration, such as the model card; None if none may be read."""
         if name not in self._texts:
             path = self._companion(name)
             data = None if path is None else read_bytes(path, path)
@@ -96,9 +96,11 @@ class Repository:
         """What the files say of the weights; None if there are neither safetensors files nor an index of them."""
         if self.folder is None:
             return None
-        names = tuple(name for name in self.listing if self._companion(name) is not None)
+        # The name first: to ask the file system about every file of a large folder takes longer than all else.
+        named = (name for name in self.listing if name.endswith(".safetensors"))
+        names = tuple(name for name in named if self._companion(name) is not None)
         index = self.document(INDEX_NAME)
-        if index is None and not any(name.endswith(".safetensors") for name in names):
+        if index is None and not names:
             return None
         return Weights(self.folder, names, index)
 
