@@ -103,13 +103,15 @@ Item = Node | Slot
 class Step:
     """What is between a tap of the residual stream and its add; without both where `residual` is False.
 
-    Items go along the flow: those before the branches, each branch, those after the add.
+    Items go along the flow: those before the branches, each branch, those after the add. `factor` is what the residual is
+    multiplied by, "" for nothing.
     """
 
     before: tuple[Item, ...]
     branches: tuple[tuple[Item, ...], ...]
     after: tuple[Item, ...]
     residual: bool = True
+    factor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +181,8 @@ class Input:
 class Panel:
     """A detail of one or several blocks of the stack.
 
-    A grid has cells and wires; a chain, in which everything follows from left to right, has `chain` alone. `opens` are the
-    ids of the stack's nodes that it explains; `link` says how a chain is joined to the stack.
+    A grid has cells and wires; where it is `free`, the wires alone decide where the cells stand. A chain, in which
+    everything follows from left to right, has `chain` alone. `opens` are the ids of the stack's nodes that it explains; `link` says how a chain is joined to the stack.
     """
 
     id: str
@@ -192,6 +194,7 @@ class Panel:
     cells: tuple[Cell, ...] = ()
     wires: tuple[Wire, ...] = ()
     inputs: tuple[Input, ...] = ()
+    free: bool = False
     chain: tuple[tuple[Node, ...], ...] = ()
     opens: tuple[str, ...] = ()
     link: Literal["cone", "from_stack", "into_embedding", "none"] = "cone"

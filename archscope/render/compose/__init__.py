@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from archscope.blocks.assembly import Stack, Tower
 from archscope.blocks.attention import Attention
-from archscope.blocks.base import Block
+from archscope.blocks.base import Block, Group
 from archscope.blocks.latent_attention import LatentAttention
+from archscope.blocks.layer_scale import LayerScale
+from archscope.blocks.leaves import Conv, Embedding, Linear, Norm
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Moe
 from archscope.blocks.ssm import StateMixer
 from archscope.costs.parameters import count
 from archscope.errors import RenderError
-from archscope.render.compose import attention, feed_forward, latent, state
+from archscope.render.compose import attention, feed_forward, flow, latent, state
 from archscope.render.compose.badges import Badges, listed
 from archscope.render.compose.chains import beside, prediction
 from archscope.render.compose.columns import columns
@@ -125,9 +127,12 @@ def _crossings(ctx: Context, stacks: Sequence[Column]) -> tuple[Crossing, ...]:
 def _details(ctx: Context, stacks: Sequence[Column]) -> tuple[Panel, ...]:
     """A panel for each mechanism of the stacks, from top to bottom; blocks of one shape share one."""
     subjects: dict[object, tuple[Maker, list[Named]]] = {}
+    sparse = any(isinstance(group.uses[0].block, Moe) for _, group in ctx.drawn)
     for node_id, group in reversed(ctx.drawn):
         maker, key = _maker(group.uses[0].block)
-        if maker is not None and key is not None:
+        # Beside experts of the same make a dense block has nothing new to show.
+        told = sparse and maker is feed_forward.panel
+        if maker is not None and key is not None and not told:
             subjects.setdefault(key, (maker, []))[1].append((node_id, group))
     made = [
         maker(ctx, tuple(groups), groups[0][1].uses[0].pointer) for maker, groups in list(subjects.values())[:MOST_PANELS]
@@ -138,14 +143,17 @@ def _details(ctx: Context, stacks: Sequence[Column]) -> tuple[Panel, ...]:
 
 
 def _maker(block: Block) -> tuple[Maker | None, object | None]:
-    if isinstance(block, Attention):
+    """The panel that fits a block: one of the known grids, else one drawn from the block's own edges."""
+    if isinstance(block, Attention) and attention.is_usual(block):
         return attention.panel, attention.key(block)
-    if isinstance(block, LatentAttention):
+    if isinstance(block, LatentAttention) and latent.is_usual(block):
         return latent.panel, latent.key(block)
-    if isinstance(block, StateMixer):
+    if isinstance(block, StateMixer) and state.is_usual(block):
         return state.panel, state.key(block)
-    if isinstance(block, Mlp):
+    if isinstance(block, Mlp) and feed_forward.is_usual(block):
         return feed_forward.panel, feed_forward.key(block)
     if isinstance(block, Moe):
         return feed_forward.moe_panel, feed_forward.moe_key(block)
-    return None, None
+    if isinstance(block, Norm | LayerScale | Linear | Conv | Embedding | Group):
+        return None, None
+    return flow.panel, flow.key(block)

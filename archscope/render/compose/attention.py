@@ -14,7 +14,8 @@ from archscope.render.compose.places import Alternative
 from archscope.render.figure import Heads, Panel, Words
 from archscope.render.quantities import in_bytes, plural, real, short_real, whole
 
-DRAWN_ROLES = ("q", "k", "v", "qkv", "kv", "o", "q_norm", "k_norm", "v_norm", "gate", "sinks", "bias")
+DRAWN_ROLES = ("q", "k", "v", "qkv", "kv", "gq", "o", "q_norm", "k_norm", "v_norm", "gate", "norm", "sinks", "bias")
+"""Roles that the grid has a place for; a block with others is drawn from its data flow."""
 COLUMN = {"q": 0, "k": 1, "v": 2}
 
 
@@ -24,6 +25,11 @@ def key(block: Attention) -> object:
     return ("attention", block.num_heads, block.num_kv_heads, block.head_dim, block.is_cross, parts)
 
 
+def is_usual(block: Attention) -> bool:
+    """Whether the grid has a place for everything in the block."""
+    return type(block) is Attention and all(part.role in DRAWN_ROLES for part in block.parts)
+
+
 def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str) -> Panel:
     """The panel of one or more kinds of attention, each with the id of its node."""
     blocks = [block for _, group in groups for block in group.blocks if isinstance(block, Attention)]
@@ -31,16 +37,17 @@ def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str)
     gate = block.find("gate")
     grid = Grid(ctx, groups[0][0], pointer, "attn", 4 if gate is not None else 3)
     ends = _projections(grid, block)
-    ends = _norms(grid, block, ends)
-    ends = _rope(ctx, grid, groups, blocks, ends, pointer)
+    if block.late_norm:
+        ends = _norms(grid, block, _rope(ctx, grid, groups, blocks, ends, pointer))
+    else:
+        ends = _rope(ctx, grid, groups, blocks, _norms(grid, block, ends), pointer)
     ends = _caches(grid, block, ends)
     _product(grid, blocks, ends, gate)
-    unseen = [part.name for part in block.parts if part.role not in DRAWN_ROLES]
     return Panel(
         id=f"{groups[0][0]}#panel",
         kind="attn",
         title=_title(blocks),
-        subtitle=_subtitle(block, unseen),
+        subtitle=_subtitle(block),
         note=_note(ctx, blocks),
         columns=grid.columns,
         cells=tuple(grid.cells),
@@ -58,7 +65,7 @@ def _title(blocks: Sequence[Attention]) -> str:
     return "Attention, both kinds" if len(titles) == 2 else "Attention, all kinds"
 
 
-def _subtitle(block: Attention, unseen: Sequence[str]) -> Words:
+def _subtitle(block: Attention) -> Words:
     queries, shared = whole(block.num_heads), block.num_kv_heads
     if block.num_heads == shared:
         said = f"{plural(block.num_heads, 'head')} of width {whole(block.head_dim)}, each with its own keys and values"
@@ -68,8 +75,9 @@ def _subtitle(block: Attention, unseen: Sequence[str]) -> Words:
         said = f"{queries} query heads, {whole(shared)} key/value heads"
     else:
         said = f"{queries} query heads share {whole(shared)} key/value heads, {whole(block.num_heads // shared)} : 1"
-    also = f" · also {', '.join(unseen)}" if unseen else ""
-    return (f"{said}{also}", said) if also else (said,)
+    if block.find("k") is not None and block.find("v") is None:
+        return (f"{said}; keys are the values, too", said)
+    return (said,)
 
 
 def _note(ctx: Context, blocks: Sequence[Attention]) -> Words:
@@ -82,7 +90,10 @@ def _note(ctx: Context, blocks: Sequence[Attention]) -> Words:
     if not width:
         return ()
     size = in_bytes(width * element_bytes(ctx.structure.dtype))
-    return (f"KV cache {size} per layer per token", f"KV cache {size}")
+    if any(block.is_cross for block in blocks):
+        return (f"kept once: {size} per layer per memory token", f"kept once: {size}")
+    only = "" if all(block.cache_width for block in blocks) else ", decoder only"
+    return (f"KV cache {size} per layer per token{only}", f"KV cache {size}{only}")
 
 
 def _projections(grid: Grid, block: Attention) -> dict[str, str]:
@@ -90,20 +101,26 @@ def _projections(grid: Grid, block: Attention) -> dict[str, str]:
     ends: dict[str, str] = {}
     own: list[str] = []
     foreign: list[str] = []
-    for role, streams in (("qkv", "qkv"), ("q", "q"), ("kv", "kv"), ("k", "k"), ("v", "v")):
+    for role, streams in (("qkv", "qkv"), ("q", "q"), ("gq", "q"), ("kv", "kv"), ("k", "k"), ("v", "v")):
         part = block.find(role)
         if part is None or any(one in ends for one in streams):
             continue
-        made = grid.part(part, COLUMN[streams[0]], len(streams))
+        title = f"{part.name} + gate" if role == "gq" else ""
+        made = grid.part(part, COLUMN[streams[0]], len(streams), title=title)
         ends |= {one: at(made, COLUMN[one]) for one in streams}
-        (foreign if block.is_cross and role != "q" else own).append(made)
+        (foreign if block.is_cross and role not in ("q", "gq") else own).append(made)
+    if block.reuses and "k" not in ends:
+        said = f"keys and values of {block.reuses}"
+        ends["reused"] = grid.op("reused", (said, "reused keys, values"), 1, 2, kind="cache")
     gate = block.find("gate")
     if gate is not None:
         ends["gate"] = grid.part(gate, 3)
         own.append(ends["gate"])
-    if foreign:
+    if foreign and own:
         grid.enters(stream(block.in_width), *own, column=0, span=1)
         grid.enters(stream(block.memory_width, "memory", "S"), *foreign, column=1, span=2)
+    elif foreign:
+        grid.enters(stream(block.memory_width, "memory", "S"), *foreign)
     elif own:
         grid.enters(stream(block.in_width), *own)
     return ends
@@ -204,24 +221,30 @@ def _caches(grid: Grid, block: Attention, ends: dict[str, str]) -> dict[str, str
 def _product(grid: Grid, blocks: Sequence[Attention], ends: dict[str, str], gate: Block | None) -> None:
     block = blocks[0]
     grid.next_row()
-    glyph = Heads(block.num_heads, block.num_kv_heads)
+    glyph = Heads(int(block.num_heads), int(block.num_kv_heads))
     product = grid.op("attend", _product_title(blocks), 0, 3, kind="attn", lines=_product_lines(blocks), glyph=glyph)
     for one, column in COLUMN.items():
         if one in ends:
             grid.wire(ends[one], at(product, column))
+    if "reused" in ends:
+        grid.wire(ends["reused"], f"{product}@1.5")
     last = product
+    if block.find("gq") is not None:
+        grid.next_row()
+        last = grid.op("gated", ("× sigmoid gate", "× gate"), 0.8, 1.4, shape="bar")
+        grid.wire(product, last)
     if gate is not None:
         grid.next_row()
         last = grid.op("gated", ("×",), 1, shape="product")
         grid.wire(product, last)
         grid.wire(ends["gate"], last)
-    out = block.find("o")
-    if out is not None:
-        grid.next_row()
-        wide = 1.4
-        made = grid.part(out, 1.5 - wide / 2, wide)
-        grid.wire(last, made)
-        last = made
+    for role in ("norm", "o"):
+        part = block.find(role)
+        if part is not None:
+            grid.next_row()
+            made = grid.part(part, 1.5 - grid.wide / 2, grid.wide)
+            grid.wire(last, made)
+            last = made
     grid.wire(last, "")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from archscope.blocks.assembly import Architecture, Layer, Opaque, Projector, Stack, Tower
 from archscope.blocks.attention import Attention
-from archscope.blocks.base import Block, Group, Weight, join
+from archscope.blocks.base import Block, Group, Repeating, Weight, join
 from archscope.blocks.leaves import Conv, Embedding, Linear, Norm
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Moe
@@ -148,7 +148,7 @@ def prediction(ctx: Context, architecture: Architecture) -> tuple[Panel, ...]:
         return ()
     total = sum(of_block(block) for block in extra)
     layers = [block for part in extra for block in _layers(part)]
-    number = sum(len(part) for part in extra if isinstance(part, Stack)) or len(extra)
+    number = sum(_number(part) for part in extra)
     nodes = tuple(_prediction_nodes(ctx, extra[0], layers))
     return (
         Panel(
@@ -162,6 +162,11 @@ def prediction(ctx: Context, architecture: Architecture) -> tuple[Panel, ...]:
     )
 
 
+def _number(part: Block) -> int:
+    """How many layers an extra part stands for."""
+    return sum(times for _, times in part.kinds()) if isinstance(part, Repeating) else 1
+
+
 def _layers(block: Block) -> Iterator[Layer]:
     if isinstance(block, Layer):
         yield block
@@ -173,13 +178,12 @@ def _layers(block: Block) -> Iterator[Layer]:
 def _prediction_nodes(ctx: Context, first: Block, layers: Sequence[Layer]) -> Iterator[tuple[Node, ...]]:
     """Norms of state and embedding, the projection that joins them, the block, the head."""
     inner = first
-    while isinstance(inner, Group | Stack) and len(inner.children()) == 1:
+    while isinstance(inner, Group | Repeating) and len(inner.children()) == 1:
         inner = inner.children()[0]
     parts = [part for part in _spread(inner)]
     path = first.name or "extra"
     norms = [part for part in parts if isinstance(part, Norm)]
-    entry = [norm for norm in norms if norm.name.rpartition(".")[2] in ("hnorm", "enorm", "pre_fc_norm_hidden",
-                                                                      "pre_fc_norm_embedding")]  # fmt: skip
+    entry = [norm for norm in norms if norm.role in ("hidden_norm", "embed_norm")]
     if entry:
         yield tuple(_small(ctx, norm, path, "norm") for norm in entry)
     for part in parts:
@@ -206,6 +210,6 @@ def _spread(block: Block) -> Iterator[Block]:
 
 
 def _small(ctx: Context, norm: Norm, path: str, kind: Kind) -> Node:
-    said = {"hnorm": "hnorm(h)", "enorm": "enorm(emb)"}
     name = norm.name.rpartition(".")[2]
-    return Node(ctx.unique(join(path, norm.name)), kind, (said.get(name, name), label(norm).title[0]), shape="bar")
+    of = "emb" if norm.role == "embed_norm" else "h"
+    return Node(ctx.unique(join(path, norm.name)), kind, (f"{name}({of})", name, label(norm).title[0]), shape="bar")

@@ -90,7 +90,7 @@ def _embeddings(ctx: Context, tables: Sequence[Embedding], path: str, pointer: s
     if len(tables) > 1:
         kinds = [table.of for table in tables]
         joined = " + ".join((kinds[0].capitalize(), *kinds[1:]))
-        title = (f"{joined} embedding", f"{joined.split()[0]} embedding + {len(tables) - 1} more")
+        title = (f"{joined} embedding", joined, f"{joined.split()[0]} embedding + {len(tables) - 1} more")
     line: Words = (f"{rows} × {whole(tables[0].dim)}",)
     tied = all(table.tied_to for table in tables)
     if owned:

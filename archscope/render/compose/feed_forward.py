@@ -17,9 +17,14 @@ from archscope.render.quantities import count, plural, real, whole
 
 def key(block: Mlp) -> object | None:
     """Blocks with equal keys share a panel; a plain block needs none."""
-    if not block.gated:
+    if not block.gated or not is_usual(block):
         return None
     return ("mlp", block.activation, tuple((part.role, part.in_width, part.out_width) for part in block.parts))
+
+
+def is_usual(block: Mlp) -> bool:
+    """Whether the block is gate, up and down, and at most a norm."""
+    return type(block) is Mlp and all(part.role in ("gate", "up", "gate_up", "norm", "down") for part in block.parts)
 
 
 def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str) -> Panel:
@@ -49,7 +54,7 @@ def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str)
         part = block.find(role)
         if part is not None:
             grid.next_row()
-            made = grid.part(part, grid.middle(1), 1)
+            made = grid.part(part, (grid.columns - grid.wide) / 2, grid.wide)
             grid.wire(last, made)
             last = made
     grid.wire(last, "")
@@ -139,7 +144,7 @@ def _experts(grid: Grid, block: Moe, span: float) -> str:
     shape = f"{whole(experts.hidden)} → {whole(experts.width)}"
     each = of_block(experts) // max(experts.count, 1)
     said = f"Routed experts, {name} {shape}" if name else f"Routed experts, {shape}"
-    glyph = ExpertGrid(experts.count, experts.active, router.groups, router.top_groups)
+    glyph = ExpertGrid(int(experts.count), int(experts.active), int(router.groups), int(router.top_groups))
     lines: tuple[Words, ...] = ((f"{count(each)} each",),)
     return grid.op("experts", (said, f"Experts, {shape}", "Experts"), 0, span, kind="moe", lines=lines, glyph=glyph)
 

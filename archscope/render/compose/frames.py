@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from archscope.blocks.assembly import Branch, Layer, Stack, Sublayer
 from archscope.blocks.base import Block
+from archscope.costs.parameters import of_block
 from archscope.render.compose.context import Context
 from archscope.render.compose.places import Alternative, Use, alternatives, node, path_of_uses, side_by_side
 from archscope.render.figure import Frame, Item, Node, Slot, Step, Words
-from archscope.render.quantities import layers, plural, whole
+from archscope.render.quantities import count, layers, plural, real, whole
 
 Kinds = list[tuple[Layer, tuple[int, ...]]]
 MOST_FRAMES = 4
+MOST_LOOSE = 12
 
 
 def frames(ctx: Context, stack: Stack, path: str, pointer: str, noun: str) -> tuple[Frame, ...]:
@@ -27,6 +29,29 @@ def frames(ctx: Context, stack: Stack, path: str, pointer: str, noun: str) -> tu
     if len(ordered) > len(shown):
         ctx.remarks.append(f"{plural(len(ordered) - len(shown), 'further arrangement')} of layers not drawn")
     return tuple(_frame(ctx, stack, kinds, path, pointer, noun, len(ordered)) for kinds in shown)
+
+
+def _loose(ctx: Context, kinds: Kinds, path: str, pointer: str, has_flow: bool) -> Iterator[Step]:
+    """Modules of a layer outside its stream: all there is where the flow is not known, else a remark."""
+    extras = [(block, numbers) for layer, numbers in kinds for block in layer.extras]
+    if not extras:
+        return
+    if has_flow:
+        names = dict.fromkeys(block.name for block, _ in extras if block.name)
+        size = sum(of_block(block) * len(numbers) for block, numbers in extras)
+        ctx.remarks.append(f"layers also have {', '.join(list(names)[:6])} ({count(size)} params), not drawn")
+        return
+    uses = [Use(block, numbers, path, pointer) for block, numbers in extras]
+    by_name: dict[str, list[Use]] = {}
+    for use in uses:
+        by_name.setdefault(use.block.name, []).append(use)
+    groups = [alternatives(some)[0] for some in list(by_name.values())[:MOST_LOOSE]]
+    nodes = tuple(node(ctx, group) for group in groups)
+    if len(by_name) > len(nodes):
+        ctx.remarks.append(f"{plural(len(by_name) - len(nodes), 'further module')} in each layer not drawn")
+    caption = ("modules, in an order that is not known", "modules, order not known")
+    slot = Slot(ctx.unique(f"{path}.*#modules"), "all", caption, nodes, ("",) * len(nodes))
+    yield Step((), ((slot,),), (), residual=False)
 
 
 def _skeleton(layer: Layer) -> object:
@@ -44,10 +69,14 @@ def _frame(ctx: Context, stack: Stack, kinds: Kinds, path: str, pointer: str, no
         _step(ctx, stack, [(layer.sublayers[place], some) for layer, some in kinds], path, pointer)
         for place in range(len(kinds[0][0].sublayers))
     )
+    steps = (*steps, *_loose(ctx, kinds, path, pointer, bool(steps)))
+    passes = sorted({layer.passes for layer, _ in kinds})
     label = f"{noun} layer" if len(steps) == 1 and len(steps[0].branches) == 1 else f"{noun} block"
     where = layers(numbers) if of > 1 else ""
     if where and numbers[-1] - numbers[0] + 1 != len(numbers):
         where = f"{plural(len(numbers), 'layer')} among the others"
+    if passes[-1] > 1:
+        where = ", ".join(filter(None, (where, f"each passed {whole(passes[-1])} times")))
     shape = f"[B, T, {whole(width)}]" if width else ""
     return Frame(ctx.unique(f"{path}.*" if path else "layers.*"), label, len(numbers), steps, where, shape)
 
@@ -67,6 +96,7 @@ def _step(
             *item([one.pre for one in found], pre),
             *item([one.body for one in found]),
             *item([one.post for one in found], post),
+            *_after_branch(ctx, found[0], path),
         )
 
     first = kinds[0][0]
@@ -78,6 +108,7 @@ def _step(
         branches=branches,
         after=item([one.after for one, _ in kinds]),
         residual=first.residual,
+        factor="" if first.residual_scale in (None, 1, 1.0) else f"× {real(first.residual_scale or 0.0)}",
     )
 
 
@@ -93,6 +124,14 @@ def _item(ctx: Context, stack: Stack, uses: list[Use], suffix: str) -> Item:
         nodes=side_by_side(ctx, groups, suffix),
         chips=tuple(layers(group.numbers) for group in groups),
     )
+
+
+def _after_branch(ctx: Context, branch: Branch, path: str) -> Iterator[Node]:
+    """A factor on a branch, and where it is added if not here."""
+    if branch.scale not in (None, 1, 1.0):
+        yield Node(ctx.unique(f"{path}.*#scale"), "op", (f"× {real(branch.scale or 0.0)}",), shape="bar")
+    if branch.joins is not None:
+        yield Node(ctx.unique(f"{path}.*#later"), "op", ("added after a later sublayer", "added later"), shape="bar")
 
 
 def _narrow(ctx: Context, item: Item) -> Node:

@@ -10,8 +10,8 @@ from archscope.render.compose.labels import label
 from archscope.render.figure import Badge, Cell, Glyph, Input, Kind, Node, Shape, Wire, Words
 from archscope.render.quantities import count, whole
 
-WIDE = 1.4
-"""Columns of a node that has the middle of a panel to itself."""
+WIDE = 0.47
+"""Share of the columns for a node that has the middle of a panel to itself."""
 
 
 class Grid:
@@ -36,18 +36,13 @@ class Grid:
     def part(self, block: Block, column: float, span: float = 1, *, kind: Kind | None = None, title: str = "") -> str:
         """A module of the block: its parameter's name, its widths, its size; on one line where it is wide."""
         name = title or block.name or block.role or type(block).__name__
-        shape, size = widths(block), count(of_block(block))
-        biased = (f"{shape} + bias",) if isinstance(block, Linear) and block.bias else ()
-        if span > 1 and shape:
-            lines: tuple[Words, ...] = ((*(f"{said} · {size}" for said in (*biased, shape)), shape),)
-        else:
-            lines = tuple(filter(None, ((*biased, shape) if shape else (), (size,))))
         if isinstance(block, Norm):
             return self.norm(block, column, span)
+        lines = part_lines(block, wide=span * 3 > self.columns)
         node = Node(
             id=self.ctx.unique(f"{self.prefix}.{block.name or block.role}"),
             kind=kind or self.kind,
-            title=(name, name.rpartition(".")[2]),
+            title=names(name),
             lines=lines,
             mono=True,
             origins=self.ctx.origins((block,), self.pointer),
@@ -85,9 +80,10 @@ class Grid:
         self.cells.append(Cell(node, column, self.row, span, rows))
         return node.id
 
-    def middle(self, span: float = WIDE) -> float:
-        """The column at which something of this span is in the middle."""
-        return (self.columns - span) / 2
+    @property
+    def wide(self) -> float:
+        """Columns of a node that has the middle of the panel to itself."""
+        return self.columns * WIDE
 
     def wire(self, source: str, *targets: str) -> None:
         """Connect a source to each target, "" being the way out."""
@@ -103,6 +99,22 @@ class Grid:
     def enters(self, text: str, *targets: str, column: float = 0, span: float | None = None) -> None:
         """What comes in from below."""
         self.inputs.append(Input(text, targets, column, self.columns if span is None else span))
+
+
+def names(name: str) -> Words:
+    """A parameter's name, then ever less of it."""
+    last = name.rpartition(".")[2]
+    return tuple(dict.fromkeys((name, last, last.removesuffix("_proj"))))
+
+
+def part_lines(block: Block, *, wide: bool) -> tuple[Words, ...]:
+    """Widths and size of a module; on one line where there is room."""
+    shape, size = widths(block), count(of_block(block))
+    ways = (shape, shape.partition(" ")[2]) if shape else ()
+    biased = f"{size} with bias" if isinstance(block, Linear) and block.bias else size
+    if wide and shape:
+        return (tuple(dict.fromkeys((f"{shape} · {biased}", f"{shape} · {size}", shape))),)
+    return tuple(filter(None, (ways, tuple(dict.fromkeys((biased, size))))))
 
 
 def at(cell: str, column: int) -> str:

@@ -86,9 +86,11 @@ def cache_words(shape: CacheShape, size: int) -> str:
     if not shape.per_token:
         return ""
     said = f"{in_bytes(shape.per_token * size)} / token"
-    if len(shape.windows) == 1:
-        return f"{said}, {in_bytes(shape.growing * size)} beyond {whole(next(iter(shape.windows)))}"
-    return f"{said}, {in_bytes(shape.growing * size)} beyond windows" if shape.windows else said
+    if not shape.windows:
+        return said
+    left = in_bytes(shape.growing * size) if shape.growing else "none"
+    where = whole(next(iter(shape.windows))) if len(shape.windows) == 1 else "the windows"
+    return f"{said}, {left} beyond {where}"
 
 
 def state_bytes(shape: CacheShape, size: int) -> int:

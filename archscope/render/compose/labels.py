@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 from archscope.blocks.assembly import Head, Opaque
 from archscope.blocks.attention import Attention, Rope
-from archscope.blocks.base import Block, Weight
+from archscope.blocks.base import Block, Group, Weight
+from archscope.blocks.conformer import ConvolutionModule
 from archscope.blocks.latent_attention import LatentAttention
-from archscope.blocks.leaves import Conv, Embedding, Linear, Norm
+from archscope.blocks.layer_scale import LayerScale
+from archscope.blocks.leaves import Conv, Embedding, Linear, Norm, Regroup
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Experts, Moe, Router
+from archscope.blocks.patches import PatchEmbedding
 from archscope.blocks.ssm import StateMixer
 from archscope.render.figure import Category, Kind, Words
 from archscope.render.quantities import plural, real, short_real, whole
@@ -35,7 +38,7 @@ class Label(NamedTuple):
 
 
 def label(block: Block) -> Label:
-    """The label of any block; one that has no name of its own is called by its parameter path."""
+    """The label of any block: of its class, of what it is a kind of, else by its class name or its parameter path."""
     for cls, describe in _DESCRIBERS:
         if isinstance(block, cls):
             return describe(block)
@@ -70,7 +73,8 @@ def _attention_title(block: Attention) -> Words:
         return ("Sliding-window attention", "Sliding attention", "Sliding")
     if block.chunk:
         return ("Chunked attention", "Chunked")
-    return ("Gated attention",) if block.find("gate") is not None else _SHARING[block.sharing]
+    gated = block.find("gate") or block.find("gq") or block.find("gqkv")
+    return ("Gated attention",) if gated is not None else _SHARING[block.sharing]
 
 
 def _attention_word(block: Attention) -> str:
@@ -311,16 +315,51 @@ def _router(block: Router) -> Label:
 
 
 def _experts(block: Experts) -> Label:
-    return Label("moe", ("Experts",), (f"{whole(block.active)} of {whole(block.count)}",))
+    title = "Experts" if type(block) is Experts else _unknown(block).title[0]
+    return Label("moe", (title,), (f"{whole(block.active)} of {whole(block.count)}",))
 
 
 def _weight(block: Weight) -> Label:
     return Label("other", (_path_name(block) or "Weight",), (" × ".join(map(whole, block.shape)),), mono=bool(block.name))
 
 
+def _scale_of_layer(block: LayerScale) -> Label:
+    return Label("norm", ("Layer scale",))
+
+
+def _regroup(block: Regroup) -> Label:
+    name = f"{block.what[:1].upper()}{block.what[1:40]}" or "Regroup"
+    return Label("op", (name,), (f"{whole(block.inputs)} → {whole(block.outputs)}",))
+
+
+def _patches(block: PatchEmbedding) -> Label:
+    patch = " × ".join(map(whole, block.patch))
+    line = f"patches {patch}, {plural(block.channels, 'channel')} → {whole(block.hidden)}"
+    return Label("emb", ("Patch embedding",), (line, f"patches {patch} → {whole(block.hidden)}", f"patches {patch}"))
+
+
+def _convolution(block: ConvolutionModule) -> Label:
+    return Label("ssm", ("Convolution module", "Convolution"), (f"kernel {whole(block.kernel)}",), short="convolution")
+
+
+def _group(block: Group) -> Label:
+    """A module that only holds others: its name, and what is in it."""
+    parts = [part.name.rpartition(".")[2] for part in block.parts if part.name]
+    said = ", ".join(parts[:4]) + (", …" if len(parts) > 4 else "")
+    line = (said, plural(len(block.parts), "module")) if said else ()
+    return Label("other", (_path_name(block) or "Modules",), line, mono=bool(block.name))
+
+
 def _unknown(block: Block) -> Label:
-    name = _path_name(block)
-    return Label("other", (name or type(block).__name__,), tuple(filter(None, (_widths(block),))), mono=bool(name))
+    """A class that has no label of its own: its name as words ("FourierMixer" is a Fourier mixer)."""
+    words = "".join(f" {char.lower()}" if char.isupper() else char for char in type(block).__name__).strip()
+    kind: Kind = _COMPONENT_KINDS.get(block.component, "other")
+    return Label(kind, (words[:1].upper() + words[1:],), tuple(filter(None, (_widths(block),))), short=words)
+
+
+_COMPONENT_KINDS: dict[str, Kind] = {
+    "attention": "attn", "state": "ssm", "ffn": "ffn", "experts": "moe", "embedding": "emb", "norms": "norm", "head": "emb",
+}  # fmt: skip
 
 
 def _path_name(block: Block) -> str:
@@ -343,4 +382,9 @@ _DESCRIBERS: tuple[tuple[type[Block], Callable[..., Label]], ...] = (
     (Router, _router),
     (Experts, _experts),
     (Weight, _weight),
+    (LayerScale, _scale_of_layer),
+    (Regroup, _regroup),
+    (PatchEmbedding, _patches),
+    (ConvolutionModule, _convolution),
+    (Group, _group),
 )

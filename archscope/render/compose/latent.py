@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from archscope.blocks.base import Block
+from archscope.blocks.indexer import SparseIndexer
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.costs.kv_cache import element_bytes
 from archscope.render.compose.attention import rope_facts
@@ -12,9 +14,9 @@ from archscope.render.compose.grid import Grid, at, stream
 from archscope.render.compose.labels import label, rotary, rotary_scaling
 from archscope.render.compose.places import Alternative
 from archscope.render.figure import HeadParts, Panel, Words
-from archscope.render.quantities import in_bytes, whole
+from archscope.render.quantities import in_bytes, plural, whole
 
-DRAWN_ROLES = ("q", "q_a", "q_a_norm", "q_b", "kv_a", "kv_a_norm", "kv_b", "o")
+DRAWN_ROLES = ("q", "q_a", "q_a_norm", "q_b", "kv_a", "kv_a_norm", "kv_b", "k_rope_norm", "indexer", "gate", "o")
 
 
 def key(block: LatentAttention) -> object:
@@ -23,25 +25,29 @@ def key(block: LatentAttention) -> object:
     return ("latent", block.num_heads, block.nope_dim, block.rope_dim, block.v_head_dim, parts)
 
 
+def is_usual(block: LatentAttention) -> bool:
+    """Whether the grid has a place for everything in the block."""
+    return type(block) is LatentAttention and all(part.role in DRAWN_ROLES for part in block.parts)
+
+
 def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str) -> Panel:
     """The panel of latent attention: queries on the left, the latent in the middle, the shared rotary key on the right."""
     blocks = [block for _, group in groups for block in group.blocks if isinstance(block, LatentAttention)]
     block = blocks[0]
-    grid = Grid(ctx, groups[0][0], pointer, "attn", 3)
+    grid = Grid(ctx, groups[0][0], pointer, "attn", 4 if _side(block) is not None else 3)
     ends = _first_row(grid, block)
     _second_row(ctx, grid, blocks, ends, pointer)
     _cache_row(grid, block, ends)
     _expansion(grid, block, ends)
     _product(grid, block, ends)
-    unseen = [part.name for part in block.parts if part.role not in DRAWN_ROLES]
     size = in_bytes(block.cache_width * element_bytes(ctx.structure.dtype))
     return Panel(
         id=f"{groups[0][0]}#panel",
         kind="attn",
         title=label(block).title[0],
-        subtitle=_subtitle(block, unseen),
+        subtitle=_subtitle(block),
         note=(f"cache {size} per layer per token", f"cache {size}"),
-        columns=3,
+        columns=grid.columns,
         cells=tuple(grid.cells),
         wires=tuple(grid.wires),
         inputs=tuple(grid.inputs),
@@ -49,10 +55,10 @@ def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str)
     )
 
 
-def _subtitle(block: LatentAttention, unseen: Sequence[str]) -> Words:
+def _subtitle(block: LatentAttention) -> Words:
     kept = f"caches {whole(block.kv_rank)} + {whole(block.rope_dim)} values per layer"
     said = f"{kept} instead of {whole(block.expanded_cache_width)}"
-    return (f"{said} · also {', '.join(unseen)}", said, kept) if unseen else (said, kept)
+    return (said, kept)
 
 
 def _first_row(grid: Grid, block: LatentAttention) -> dict[str, str]:
@@ -64,9 +70,24 @@ def _first_row(grid: Grid, block: LatentAttention) -> dict[str, str]:
     if latent is not None:
         made = grid.part(latent, 1, 2)
         ends["latent"], ends["rotary"] = at(made, 1), at(made, 2)
+    side = _side(block)
+    if side is not None:
+        ends["side"] = _side_cell(grid, side)
     entered = [end.partition("@")[0] for end in dict.fromkeys(end.partition("@")[0] for end in ends.values())]
     grid.enters(stream(block.in_width), *entered)
     return ends
+
+
+def _side(block: LatentAttention) -> Block | None:
+    """What else is made from the input: the choice of positions, or a gate."""
+    return block.indexer or block.find("gate")
+
+
+def _side_cell(grid: Grid, side: Block) -> str:
+    if not isinstance(side, SparseIndexer):
+        return grid.part(side, 3)
+    heads, top = plural(side.num_heads, "head"), f"top {whole(side.top_k)} tokens"
+    return grid.op("indexer", ("Indexer",), 3, kind="attn", lines=((heads,), (top, f"top {whole(side.top_k)}")))
 
 
 def _second_row(
@@ -80,6 +101,12 @@ def _second_row(
             made = grid.norm(norm, column)
             grid.wire(ends[end], made)
             ends[end] = made
+    turned = block.find("k_rope_norm")
+    if turned is not None and "rotary" in ends:
+        made = grid.norm(turned, 2)
+        grid.wire(ends["rotary"], made)
+        ends["rotary"] = made
+        grid.next_row()
     if "rotary" in ends and block.rope_dim:
         lines = rope_lines(ctx, block, pointer)
         made = grid.op("rope_k", ("RoPE",), 2, lines=lines, badge=ctx.badge(*blocks, part="rope"))
@@ -127,17 +154,27 @@ def _expansion(grid: Grid, block: LatentAttention, ends: dict[str, str]) -> None
 
 def _product(grid: Grid, block: LatentAttention, ends: dict[str, str]) -> None:
     grid.next_row()
-    glyph = HeadParts(block.num_heads, block.nope_dim, block.rope_dim, block.v_head_dim)
+    # Sizes carry symbols and round when multiplied: a glyph wants plain numbers.
+    glyph = HeadParts(int(block.num_heads), int(block.nope_dim), int(block.rope_dim), int(block.v_head_dim))
     said = "Scaled dot-product attention"
     seen = f", window {whole(block.window)}" if block.window else ", causal" if block.causal else ""
-    product = grid.op("attend", (f"{said}{seen}", said), 0, 3, kind="attn", glyph=glyph)
+    span = 4 if block.indexer is not None else 3
+    product = grid.op("attend", (f"{said}{seen}", said), 0, span, kind="attn", glyph=glyph)
     for end, column in (("query", 0), ("latent", 1), ("rotary", 2)):
         if end in ends:
             grid.wire(ends[end], at(product, column))
     last = product
+    if "side" in ends and block.indexer is not None:
+        grid.wire(ends["side"], at(product, 3))
+    elif "side" in ends:
+        grid.next_row()
+        last = grid.op("gated", ("×",), 1, shape="product")
+        grid.wire(product, last)
+        grid.wire(ends["side"], last)
     out = block.find("o")
     if out is not None:
         grid.next_row()
-        last = grid.part(out, grid.middle(), 1.4)
-        grid.wire(product, last)
+        made = grid.part(out, (span - grid.wide) / 2, grid.wide)
+        grid.wire(last, made)
+        last = made
     grid.wire(last, "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, join
 from archscope.blocks.latent_attention import LatentAttention
+from archscope.blocks.layer_scale import LayerScale
 from archscope.blocks.leaves import Norm
 from archscope.blocks.moe import Moe
 from archscope.costs.parameters import active_of_block, of_block
@@ -90,7 +91,7 @@ def path_of_uses(uses: Sequence[Use]) -> str:
     numbers = tuple(sorted(number for use in uses for number in use.numbers))
     block = uses[0].block
     path = join(join(uses[0].path, ranges(numbers)), block.name)
-    return path if block.name else f"{path}#{type(block).__name__.lower()}"
+    return path if block.name else f"{path}#{block.role.lstrip('#') or type(block).__name__.lower()}"
 
 
 def node(
@@ -103,7 +104,7 @@ def node(
 ) -> Node:
     """The node of a group of equal blocks. `suffix` is put behind the title of a norm: "(pre)"."""
     named = group.label
-    is_norm = isinstance(group.uses[0].block, Norm)
+    is_norm = isinstance(group.uses[0].block, Norm | LayerScale)
     title = tuple(f"{word} {suffix}" if suffix and is_norm else word for word in title or named.title)
     made = Node(
         id=ctx.unique(path_of_uses(group.uses)),

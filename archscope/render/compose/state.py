@@ -18,6 +18,7 @@ from archscope.render.quantities import count, in_bytes, whole
 
 STATE_BYTES = 4
 """Recurrent states are kept in float32."""
+USUAL = ("in_proj", "conv", "norm", "out_proj", "")
 GATES = ("z", "gate", "g")
 STEPS = ("dt", "delta")
 MOST_INPUTS = 4
@@ -27,6 +28,19 @@ def key(block: StateMixer) -> object:
     """Blocks with equal keys share a panel."""
     parts = tuple((part.name, part.role, part.in_width, part.out_width) for part in block.parts)
     return ("state", block.mechanism, block.state_elements, parts)
+
+
+def is_usual(block: StateMixer) -> bool:
+    """Whether the grid has a place for everything in the block: one input matrix that is cut into streams."""
+    return bool(block.split) and not block.wiring and all(part.role in USUAL for part in block.parts)
+
+
+def state_line(block: StateMixer) -> tuple[Words, ...]:
+    """What the recurrence keeps in a layer."""
+    if not block.state_elements:
+        return ()
+    size = in_bytes(block.state_elements * STATE_BYTES)
+    return ((f"state {size} fp32 per layer", f"state {size}"),)
 
 
 def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str) -> Panel:
@@ -119,7 +133,7 @@ def _convolve(
     if conv is not None and main:
         end, column, span = streams[main]
         said = f"conv1d, k = {whole(block.conv_kernel)}, SiLU" if block.conv_kernel else conv.name
-        made = grid.op("conv", (f"causal {said}", said, "conv1d"), column, span, kind="ssm", shape="bar")
+        made = grid.op("conv", (f"causal {said}", said, said.removesuffix(", SiLU"), "conv1d"), column, span, kind="ssm", shape="bar")
         grid.wire(end, made)
         moved[main] = (made, column, span)
     for name in steps:
@@ -130,7 +144,7 @@ def _convolve(
     return moved
 
 
-_SCANS = {"Mamba-2": "Selective state space (SSD)", "Mamba": "Selective state space", "gated delta net": "Gated delta rule"}
+_SCANS = {"Mamba-2": "Selective state space (SSD)"}
 
 
 def _scan(
@@ -139,9 +153,7 @@ def _scan(
     grid.next_row()
     first = 1 if bypass else 0
     title = _SCANS.get(block.mechanism, f"{label(block).title[0]} recurrence" if block.state_elements else "Gating")
-    lines: list[Words] = []
-    if block.state_elements:
-        lines.append((f"state {in_bytes(block.state_elements * STATE_BYTES)} fp32 per layer",))
+    lines = list(state_line(block))
     drawn = ("in_proj", "conv", "norm", "out_proj")
     loose = [part.name for part in block.parts if not part.role.startswith(drawn) and part.name]
     if loose:
@@ -170,7 +182,7 @@ def _leave(grid: Grid, block: StateMixer, last: str, bypass: str) -> None:
     out = block.find("out_proj")
     if out is not None:
         grid.next_row()
-        made = grid.part(out, grid.middle(), 1.4)
+        made = grid.part(out, (grid.columns - grid.wide) / 2, grid.wide)
         grid.wire(last, made)
         last = made
     grid.wire(last, "")

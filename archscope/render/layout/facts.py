@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from archscope.render.figure import Bar, Category, Chip, Figure, Finding, Row, Segment, Strip
 from archscope.render.layout import nodes
 from archscope.render.layout.lines import HEAD_LENGTH, dot, line, number, ring
-from archscope.render.layout.scene import Box, Circle, Group, Head, Paint, Path, Rect, Shape, Text
+from archscope.render.layout.scene import Box, Group, Head, Paint, Path, Rect, Shape, Text
 from archscope.render.quantities import count, share, whole
 from archscope.render.theme import fill, stroke
 from archscope.render.widths import cut, width, wrap
@@ -57,9 +57,9 @@ def header(figure: Figure) -> Drawn:
 
 def _chip(chip: Chip, x: float, y: float) -> tuple[Shape, float]:
     value = cut(chip.value, 420, PLAIN, bold=True)
-    label_width = width(chip.label, SMALL) * 1.03
-    value_width = width(value, PLAIN, bold=True) * 1.03
-    length = 7 + label_width + 7 + value_width + 8
+    label_width = width(chip.label, SMALL) * 1.01
+    value_width = width(value, PLAIN, bold=True) * 1.01
+    length = 7 + label_width + 7 + value_width + 7
     box = Box(x, y, length, 22)
     shapes = (
         Rect(box, Paint("panel", "rule", 1), 5),
@@ -109,7 +109,11 @@ def _entry(category: Category, number_of: int) -> str:
 
 
 def _sample(category: Category, x: float, baseline: float) -> Iterator[Shape]:
-    yield from _cell(category, Box(x, baseline - 11.5, 11.5, 14))
+    box = Box(x, baseline - 11.5, 11.5, 14)
+    yield from _cell(category, box)
+    marks = _marks(category, box)
+    if marks:
+        yield _inked(category, marks)
 
 
 def _row(row: Row, y: float) -> Shape:
@@ -118,11 +122,14 @@ def _row(row: Row, y: float) -> Shape:
     pitch = (RIGHT - LEFT - LABEL) / total
     gap = 1.5 if pitch >= 6 else 0.6 if pitch >= 2 else 0.0
     shapes: list[Shape] = [Text(LEFT, y + 14, row.label, SMALL, "muted")]
+    marks: dict[Category, list[str]] = {}
     for first, last in _cells(row.cells, single=total <= MOST_CELLS):
         category = row.categories[row.cells[first]]
         box = Box(LEFT + LABEL + first * pitch, y, (last - first + 1) * pitch - gap, 20)
         where = f"layer {first}" if first == last else f"layers {first}–{last}"
         shapes.append(Group("cell", tuple(_cell(category, box)), title=f"{where}: {category.name}"))
+        marks.setdefault(category, []).append(_marks(category, box))
+    shapes += [_inked(category, "".join(data)) for category, data in marks.items() if any(data)]
     return Group("strip", tuple(shapes), label=_spoken(row))
 
 
@@ -161,17 +168,23 @@ def _cell(category: Category, box: Box) -> Iterator[Shape]:
     yield Rect(inner, Paint(paper, ink if edge else "", edge or 1), min(2.0, box.width / 4))
     if not edge:
         yield Rect(Box(box.x, box.y, box.width, 2), Paint(ink))
+
+
+def _marks(category: Category, box: Box) -> str:
+    """What is in a cell, as a path; nothing where it is narrow."""
     if box.width < 7:
-        return
-    x, right = box.x + 3, box.right - 3
+        return ""
     if category.form == "bars":
-        data = "".join(f"M{number(x)} {number(box.y + box.height * part)}H{number(right)}" for part in (0.36, 0.66))
-        yield Path(data, Paint(stroke=ink, width=1.3))
-    elif category.form == "dots":
-        middle = box.middle
-        for dx in (-2, 2):
-            for part in (0.34, 0.66):
-                yield Circle(middle + dx, box.y + box.height * part, 1.1, Paint(ink))
+        x, right = box.x + 3, box.right - 3
+        return "".join(f"M{number(x)} {number(box.y + box.height * part)}H{number(right)}" for part in (0.36, 0.66))
+    if category.form == "dots":
+        rows = [number(box.y + box.height * part) for part in (0.34, 0.66)]
+        return "".join(f"M{number(box.middle + dx - 1.1)} {row}h2.2" for dx in (-2, 2) for row in rows)
+    return ""
+
+
+def _inked(category: Category, data: str) -> Path:
+    return Path(data, Paint(stroke=stroke(category.kind), width=2.0 if category.form == "dots" else 1.3))
 
 
 def _ruler(total: int, y: float) -> Iterator[Shape]:
@@ -246,22 +259,22 @@ def _legend(bar: Bar, y: float) -> Drawn:
             x, y = LEFT, y + 18
             entry, length = _legend_entry(segment, bar.total, x, y)
         shapes += entry
-        x += length + 16
+        x += length + 14
     return tuple(shapes), y + 18
 
 
 def _legend_entry(segment: Segment, total: int, x: float, y: float) -> tuple[list[Shape], float]:
     name, value, said = cut(segment.name, 220, SMALL), count(segment.value), share(segment.value, total)
     first = x + 16
-    second = first + width(name, SMALL) * 1.03 + 6
-    third = second + width(value, SMALL, bold=True) * 1.03 + 5
+    second = first + width(name, SMALL) * 1.01 + 6
+    third = second + width(value, SMALL, bold=True) * 1.01 + 5
     shapes: list[Shape] = [
         Rect(Box(x + 0.5, y + 1.5, 10, 10), Paint(fill(segment.kind), stroke(segment.kind), 1.3), 2.5),
         Text(first, y + 10.5, name, SMALL),
         Text(second, y + 10.5, value, SMALL, bold=True),
         Text(third, y + 10.5, said, SMALL, "muted"),
     ]
-    return shapes, third + width(said, SMALL) * 1.03 - x
+    return shapes, third + width(said, SMALL) * 1.01 - x
 
 
 _SIGNS = {
@@ -287,7 +300,7 @@ def _key(sign: str, x: float, y: float) -> tuple[tuple[Shape, ...], float]:
     if sign == "residual":
         return (line(((x, y), (x + 18 - HEAD_LENGTH + 1, y))), dot(x + 5, y), Head(x + 18, y, "right")), 18
     if sign in ("sum", "product"):
-        return ring(x + 10, y, sign), 20
+        return ring(x + 8, y, sign, 7.5), 16
     if sign == "cache":
         box = Box(x, y - 7, 16, 14)
         paint = Paint(fill("cache"), stroke("cache"), 1.4)

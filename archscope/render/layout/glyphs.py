@@ -140,8 +140,8 @@ def _parts(glyph: HeadParts, box: Box) -> tuple[Shape, ...]:
         ("value head", ((glyph.value, "value", False),)),
     )
     times = cut(f"× {plural(glyph.num_heads, 'head')}", 96, SMALL, bold=True)
-    tail = width(times, SMALL, bold=True) + 14
-    column = 80.0
+    tail = width(times, SMALL, bold=True) + 8
+    column = 74.0
     left = box.x + MARGIN + column
     room = box.width - 2 * MARGIN - column - tail
     longest = max(glyph.plain + glyph.rotary, glyph.value, 1)
@@ -166,7 +166,7 @@ def _parts(glyph: HeadParts, box: Box) -> tuple[Shape, ...]:
 
 def _in_bar(number_of: int, said: str, length: float) -> str:
     for text in (f"{whole(number_of)} {said}", f"{whole(number_of)} {said.partition(',')[0]}", whole(number_of)):
-        if width(text, SMALL) <= length - 5:
+        if width(text, SMALL) <= length - 3:
             return text
     return ""
 
@@ -194,8 +194,9 @@ def _experts(glyph: ExpertGrid, box: Box, kind: str) -> tuple[Shape, ...]:
     count = max(0, min(glyph.count, MOST_CELLS))
     cell = pitch * 0.8
     blocks = glyph.groups if _grouped(glyph) else 1
-    block_width = columns * pitch + (pitch if blocks > 1 else 0)
-    left = box.middle - (blocks * block_width - (pitch if blocks > 1 else 0) - (pitch - cell)) / 2
+    between = pitch * 0.6 if blocks > 1 else 0.0
+    block_width = columns * pitch + between
+    left = box.middle - (blocks * block_width - between - (pitch - cell)) / 2
     per_block = count // blocks if blocks > 1 else count
     chosen = active_cells(glyph)
     off: list[str] = []

@@ -41,9 +41,9 @@ def dot(x: float, y: float) -> Circle:
     return Circle(x, y, DOT, Paint(fill="line"))
 
 
-def ring(x: float, y: float, sign: str) -> tuple[Shape, ...]:
+def ring(x: float, y: float, sign: str, radius: float = ROUND) -> tuple[Shape, ...]:
     """A circle with a drawn plus or times in it: no bundled font has the circled signs."""
-    reach = 5.2 if sign == "sum" else 4.0
+    reach = radius * (0.52 if sign == "sum" else 0.4)
     if sign == "sum":
         data = f"M{number(x - reach)} {number(y)}h{number(2 * reach)}M{number(x)} {number(y - reach)}v{number(2 * reach)}"
     else:
@@ -51,7 +51,7 @@ def ring(x: float, y: float, sign: str) -> tuple[Shape, ...]:
         back = f"l{number(2 * reach)} {number(-2 * reach)}"
         data = f"M{number(x - reach)} {number(y - reach)}{across}M{number(x - reach)} {number(y + reach)}{back}"
     return (
-        Circle(x, y, ROUND, Paint(fill="page", stroke="line", width=1.6)),
+        Circle(x, y, radius, Paint(fill="page", stroke="line", width=1.6)),
         Path(data, Paint(stroke="line", width=1.6)),
     )
 

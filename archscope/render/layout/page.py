@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from archscope.render.figure import Figure, Panel
+from archscope.render.figure import Figure, Panel, nodes_of
 from archscope.render.layout import facts, panels, stack
 from archscope.render.layout.lines import arrow, dot, number
 from archscope.render.layout.scene import Box, Paint, Path, Polygon, Rect, Scene, Shape, Text
@@ -82,7 +82,8 @@ def _single(figure: Figure, top: float) -> tuple[tuple[Shape, ...], float]:
     for size in sizes:
         boxes.append(Box(PANEL_LEFT, y, width_, size))
         y += size + PANEL_GAP
-    behind = [shape for panel, box in zip(figure.panels, boxes, strict=True) for shape in _joint(panel, box, drawn, found)]
+    behind = [shape for panel, box in zip(figure.panels, boxes, strict=True)
+              for shape in _joint(panel, box, drawn, found, _sharers(figure, panel))]  # fmt: skip
     zooms = [shape for panel, box in zip(figure.panels, boxes, strict=True) for shape in panels.draw(panel, box)]
     shapes = (*drawn.frames, *behind, *drawn.lines, *drawn.boxes, *zooms, *drawn.badges)
     return shapes, top + height
@@ -98,10 +99,23 @@ def _grown(shown: Sequence[Panel], sizes: list[float], spare: float) -> tuple[li
     return grown, max(spare - sum(grown) + sum(sizes), 0.0) / 2
 
 
-def _joint(panel: Panel, box: Box, drawn: Placed, found: Sequence[Rung]) -> tuple[Shape, ...]:
+def _sharers(figure: Figure, panel: Panel) -> tuple[str, ...]:
+    """Of the nodes that a panel opens, those of one place in the frame with the most layers: where its cone starts."""
+    for frame in sorted(figure.frames(), key=lambda frame: -frame.count):
+        for step in reversed(frame.steps):
+            for item in (*step.after, *(item for branch in step.branches for item in branch), *step.before):
+                here = tuple(node.id for node in nodes_of(item) if node.id in panel.opens)
+                if here:
+                    return here
+    return panel.opens
+
+
+def _joint(
+    panel: Panel, box: Box, drawn: Placed, found: Sequence[Rung], opened: Sequence[str]
+) -> tuple[Shape, ...]:
     """What joins a panel to the stack: a cone from the blocks that it opens, or a dashed line."""
     if panel.link == "cone":
-        return _cone(panel, box, drawn)
+        return _cone(panel, box, drawn, opened)
     if panel.link == "from_stack" and drawn.exits:
         y = min(drawn.exits) - 9
         return (dot(SINGLE.centre, y), *arrow(
@@ -115,17 +129,26 @@ def _joint(panel: Panel, box: Box, drawn: Placed, found: Sequence[Rung]) -> tupl
     return ()
 
 
-def _cone(panel: Panel, box: Box, drawn: Placed) -> tuple[Shape, ...]:
-    opened = [drawn.at[name] for name in panel.opens if name in drawn.at]
-    if not opened:
+def _cone(panel: Panel, box: Box, drawn: Placed, opened: Sequence[str]) -> tuple[Shape, ...]:
+    """From the right edge of the blocks to the left edge of the panel.
+
+    Of two blocks side by side each has half of the height; the left one's cone passes behind the right one.
+    """
+    places = [drawn.at[name] for name in opened if name in drawn.at]
+    if not places:
         return ()
-    top, bottom = min(place.y for place in opened), max(place.bottom for place in opened)
-    right = max(place.right for place in opened)
+    top, bottom = min(place.y for place in places) + 3, max(place.bottom for place in places) - 3
+    start = max(place.right for place in places)
+    right = start
+    half = drawn.half.get(opened[0])
+    if half is not None:
+        right = SINGLE.centre + SINGLE.width / 2
+        top, bottom = ((top + bottom) / 2, bottom) if half == 0 else (top, (top + bottom) / 2)
     ink = stroke(panel.kind)
-    corners = ((right, top + 3), (box.x, box.y + 9), (box.x, box.bottom - 9), (right, bottom - 3))
+    corners = ((start, top), (right, top), (box.x, box.y + 9), (box.x, box.bottom - 9), (right, bottom), (start, bottom))
     edges = "".join(
-        f"M{number(right)} {number(start)}L{number(box.x)} {number(end)}"
-        for start, end in ((top + 3, box.y + 9), (bottom - 3, box.bottom - 9))
+        f"M{number(right)} {number(y)}L{number(box.x)} {number(end)}"
+        for y, end in ((top, box.y + 9), (bottom, box.bottom - 9))
     )
     return (
         Polygon(corners, Paint(ink, fill_opacity=0.13)),

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from archscope.render.figure import Cell, Input, Node, Panel
-from archscope.render.layout import nodes
+from archscope.render.layout import flow, nodes
 from archscope.render.layout.lines import ROUND, arrow, line
 from archscope.render.layout.nodes import PANEL
 from archscope.render.layout.scene import Box, Group, Paint, Path, Rect, Shape, Text
 from archscope.render.theme import stroke
-from archscope.render.widths import fit, width
+from archscope.render.widths import SPARE, fit, width
 
 PAD = 18.0
 GAP = 12.0
@@ -36,6 +36,8 @@ def height(panel: Panel, width_: float) -> float:
     """The least height of a panel. Units: pixels."""
     if panel.chain:
         return _head(panel) + _chain_height(panel) + 22
+    if panel.free:
+        return _head(panel) + flow.height(panel, width_ - 2 * PAD) + 10
     rows = _row_heights(panel)
     return _head(panel) + OUT + sum(rows) + ROW_GAP * (len(rows) - 1) + (FOOT if panel.inputs else 14)
 
@@ -52,7 +54,7 @@ def _head(panel: Panel) -> float:
 
 def draw(panel: Panel, box: Box) -> tuple[Shape, ...]:
     """The panel with everything in it."""
-    made = _chain(panel, box) if panel.chain else _grid(panel, box)
+    made = _chain(panel, box) if panel.chain else _free(panel, box) if panel.free else _grid(panel, box)
     frame: list[Shape] = [
         Rect(box, Paint("panel", "rule", 1.2), 10),
         Path(f"M{box.x + 10:g} {box.y:g}h{box.width - 20:g}", Paint(stroke=stroke(panel.kind), width=3), round_caps=True),
@@ -76,6 +78,13 @@ def _heading(panel: Panel, box: Box) -> tuple[Shape, ...]:
     if panel.subtitle:
         shapes.append(Text(box.x + 14, box.y + 36, fit(panel.subtitle, room, SMALL), SMALL, "muted"))
     return tuple(shapes)
+
+
+def _free(panel: Panel, box: Box) -> Piece:
+    top = box.y + _head(panel)
+    inside = Box(box.x + PAD, top, box.width - 2 * PAD, box.bottom - 10 - top)
+    lines, boxes, badges = flow.draw(panel, inside, box.height - height(panel, box.width))
+    return Piece(tuple(lines), tuple(boxes), tuple(badges))
 
 
 # Grids
@@ -215,14 +224,14 @@ def _chain(panel: Panel, box: Box) -> Piece:
     """Steps from left to right with an arrow between them; nodes of one step stand above one another."""
     count = len(panel.chain)
     wired = panel.link != "none" or panel.kind == "vis"
-    room = (box.width - 2 * PAD - CHAIN_GAP * (count - 1)) / count
+    rooms = _shares(panel, box.width - 2 * PAD - CHAIN_GAP * (count - 1))
     middle = box.y + _head(panel) + 4 + _chain_height(panel) / 2
     lines: list[Shape] = []
     boxes: list[Shape] = []
     badges: list[Shape] = []
     before: list[Box] = []
-    for index, step in enumerate(panel.chain):
-        x = box.x + PAD + index * (room + CHAIN_GAP)
+    x = box.x + PAD
+    for step, room in zip(panel.chain, rooms, strict=True):
         here = _stacked(step, x, middle, room)
         boxes += [nodes.draw(node, place, PANEL) for node, place in zip(step, here, strict=True)]
         badges += [nodes.pill(node.badge, place.right + 4, place.y, place.width)
@@ -230,7 +239,20 @@ def _chain(panel: Panel, box: Box) -> Piece:
         if wired and before:
             lines += _links(before, here)
         before = here
+        x += room + CHAIN_GAP
     return Piece(tuple(lines), tuple(boxes), tuple(badges))
+
+
+def _shares(panel: Panel, room: float) -> list[float]:
+    """Widths of a chain's steps, by how much each has to say."""
+    wanted = [min(max(_natural(node) for node in step), 150.0) for step in panel.chain]
+    scale = room / sum(wanted)
+    return [width_ * scale for width_ in wanted]
+
+
+def _natural(node: Node) -> float:
+    lines = [width(words[0], SMALL) for words in node.lines if words]
+    return max(60.0, width(node.name, 12, bold=True, mono=node.mono) * SPARE + 16, *(line_ * SPARE + 16 for line_ in lines))
 
 
 def _stacked(step: Sequence[Node], x: float, middle: float, room: float) -> list[Box]:

@@ -71,13 +71,17 @@ class Rung:
 
 @dataclass(slots=True)
 class Placed:
-    """A drawn column: shapes by when they are painted, and where things are."""
+    """A drawn column: shapes by when they are painted, and where things are.
+
+    `half` says for nodes that stand side by side whether they are the left (0) or the right (1) one.
+    """
 
     frames: list[Shape] = field(default_factory=list)
     lines: list[Shape] = field(default_factory=list)
     boxes: list[Shape] = field(default_factory=list)
     badges: list[Shape] = field(default_factory=list)
     at: dict[str, Box] = field(default_factory=dict)
+    half: dict[str, int] = field(default_factory=dict)
     exits: list[float] = field(default_factory=list)
     top: float = 0.0
 
@@ -142,15 +146,9 @@ def _gap(below: Rung, here: Rung) -> float:
     badge_below = isinstance(below.item, Node) and below.item.badge is not None
     if badge_here:
         gap = max(gap, ABOVE_BADGE)
-    if badge_below or _top_badge(below):
+    if badge_below:
         gap = max(gap, BELOW_BADGE)
     return gap
-
-
-def _top_badge(rung: Rung) -> bool:
-    return rung.kind == "fork" and rung.step is not None and any(
-        isinstance(branch[-1], Node) and branch[-1].badge is not None for branch in rung.step.branches if branch
-    )
 
 
 def slot_height(slot: Slot) -> float:
@@ -159,7 +157,8 @@ def slot_height(slot: Slot) -> float:
 
 
 def _fork_height(step: Step) -> float:
-    return 2 * FORK + max(_branch_height(branch) for branch in step.branches)
+    badged = any(branch and isinstance(branch[-1], Node) and branch[-1].badge is not None for branch in step.branches)
+    return 2 * FORK + max(_branch_height(branch) for branch in step.branches) + (8 if badged else 0)
 
 
 def _branch_height(branch: Sequence[Item]) -> float:
@@ -253,8 +252,7 @@ def _fork(step: Step, rung: Rung, geometry: Geometry, drawn: Placed) -> None:
         x = left + index * (each + BRANCH_GAP)
         middle = x + each / 2
         items = [item for item in branch if isinstance(item, Node)]
-        spare = rung.height - 2 * FORK - _branch_height(branch)
-        y = rung.bottom - FORK - spare / 2
+        y = rung.bottom - FORK
         start = (geometry.centre, rung.bottom)
         points = [start, (geometry.centre, rung.bottom - 2), (middle, rung.bottom - 2)]
         for node in items:
@@ -262,6 +260,7 @@ def _fork(step: Step, rung: Rung, geometry: Geometry, drawn: Placed) -> None:
             box = Box(x, y - size, each, size)
             drawn.lines += arrow((*points, (middle, box.bottom)))
             _node(node, box, drawn)
+            drawn.half[node.id] = index
             points = [(middle, box.y)]
             y = box.y - GAP
         top = points[-1]
@@ -294,6 +293,9 @@ def _residuals(found: Sequence[Rung], geometry: Geometry) -> Iterator[Shape]:
             y = rung.y + ROUND
             points = ((geometry.centre, tap.y), (geometry.lane, tap.y), (geometry.lane, y), (side, y))
             yield from arrow(points, width=RESIDUAL, corner=7)
+            if rung.step is not None and rung.step.factor:
+                x, anchor = (side + 12, "start") if geometry.mirrored else (side - 12, "end")
+                yield Text(x, y - 5, rung.step.factor, SMALL, "muted", anchor=anchor)  # type: ignore[arg-type]
             tap = None
 
 
