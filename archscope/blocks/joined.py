@@ -1,11 +1,11 @@
-"""Modules fed from outside side by side, and tables saved in pieces."""
+"""Modules fed from outside side by side, bundles without drawn wiring, and tables saved in pieces."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from archscope.blocks.base import Block, Flow, Port, Weight, weight
+from archscope.blocks.base import Block, Flow, Port, Weight, present, weight
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +47,32 @@ def side_by_side(width: int, *parts: Block, name: str = "", role: str = "joined"
 def summed(width: int, *parts: Block, name: str = "", role: str = "joined") -> Joined:
     """Parts whose outputs of one width are added."""
     return Joined(name=name, role=role, parts=parts, width=width, summed=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bundle(Block):
+    """Modules that work together in a way that no edges describe: convolutions over time, their scales and pools."""
+
+    parts: tuple[Block, ...]
+
+    def children(self) -> tuple[Block, ...]:
+        return self.parts
+
+    @property
+    def in_width(self) -> int | None:
+        return None
+
+    @property
+    def out_width(self) -> int | None:
+        return None
+
+    def flows(self) -> tuple[Flow, ...]:
+        return ()
+
+
+def bundle(name: str, *parts: Block | None, role: str = "") -> Bundle:
+    """A bundle of the parts that are not None."""
+    return Bundle(name=name, parts=present(*parts), role=role)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -103,7 +103,8 @@ class Embedding(Block):
 class Conv(Block):
     """A convolution of one, two or three dimensions.
 
-    Shapes: weight (out_channels, in_channels / groups, *kernel), bias (out_channels,).
+    Shapes: weight (out_channels, in_channels / groups, *kernel), bias (out_channels,); where it is `transposed`, and makes
+    its input longer, the first two sizes of the weight change places.
     """
 
     in_channels: int
@@ -111,9 +112,13 @@ class Conv(Block):
     kernel: tuple[int, ...]
     groups: int = 1
     bias: bool = True
+    transposed: bool = False
 
     def weights(self) -> tuple[Weight, ...]:
-        main = weight("weight", self.out_channels, self.in_channels // self.groups, *self.kernel)
+        first, second = self.out_channels, self.in_channels // self.groups
+        if self.transposed:
+            first, second = self.in_channels, self.out_channels // self.groups
+        main = weight("weight", first, second, *self.kernel)
         return (main, weight("bias", self.out_channels)) if self.bias else (main,)
 
     @property
@@ -224,8 +229,16 @@ def conv(
     groups: int = 1,
     bias: bool = True,
     role: str = "",
+    transposed: bool = False,
 ) -> Conv:
     """A convolution from `inputs` to `outputs` channels; one kernel size per dimension."""
     return Conv(
-        name=name, in_channels=inputs, out_channels=outputs, kernel=kernel, groups=groups, bias=bool(bias), role=role
+        name=name,
+        in_channels=inputs,
+        out_channels=outputs,
+        kernel=kernel,
+        groups=groups,
+        bias=bool(bias),
+        role=role,
+        transposed=transposed,
     )
