@@ -235,16 +235,16 @@ class Tower(Block):
         flows: list[Flow] = []
         at = Port("in")
         for part in embeddings:
-            flows.append(Flow(Port("in"), Port(part.name)))
+            flows.append(Flow(Port("in"), Port(part.name or part.role)))
         if len(embeddings) == 1:
-            at = Port(embeddings[0].name, embeddings[0].out_width)
+            at = Port(embeddings[0].name or embeddings[0].role, embeddings[0].out_width)
         elif embeddings:
             width = embeddings[0].out_width
-            flows += [Flow(Port(part.name, part.out_width), Port("#embed", width)) for part in embeddings]
+            flows += [Flow(Port(part.name or part.role, part.out_width), Port("#embed", width)) for part in embeddings]
             at = Port("#embed", width)
         for part in rest:
-            flows.append(Flow(at, Port(part.name, part.in_width)))
-            at = Port(part.name, at.width if part.out_width is None else part.out_width)
+            flows.append(Flow(at, Port(part.name or part.role, part.in_width)))
+            at = Port(part.name or part.role, at.width if part.out_width is None else part.out_width)
         flows.append(Flow(at, Port("out")))
         return tuple(flows)
 

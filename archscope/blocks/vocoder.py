@@ -9,7 +9,7 @@ from archscope.blocks.mlp import plain_mlp
 
 
 def snake(name: str, width: int) -> Bundle:
-    """x + sin²(αx) / β with learned α and β for each channel. Source: BigVGAN (arXiv 2206.04658) section 3."""
+    """The activation x + sin²(αx) / β with learned α and β for each channel. Source: BigVGAN (arXiv 2206.04658) section 3."""
     return bundle(name, weight("alpha", width), weight("beta", width), role="snake")
 
 

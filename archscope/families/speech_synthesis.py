@@ -6,7 +6,7 @@ from archscope.blocks.assembly import Architecture, Branch, Layer, Sublayer, sta
 from archscope.blocks.base import Block
 from archscope.blocks.factories import attention, size
 from archscope.blocks.joined import Bundle, bundle
-from archscope.blocks.leaves import Norm, conv, embedding, linear
+from archscope.blocks.leaves import Norm, conv, embedding, linear, regroup
 from archscope.blocks.mlp import plain_mlp
 from archscope.blocks.projectors import plain_bridge
 from archscope.blocks.repeated import repeated
@@ -53,6 +53,7 @@ def bigvgan(c: Config) -> Architecture:
         conv("conv_pre", c.mel_dim, widths[0], 7),
         bundle("", *ups, role="side upsampling"),
         bundle("", *blocks, role="side residuals"),
+        regroup("upsampling", widths[0], widths[-1]),
         snake("activation_post.act", widths[-1]),
         conv("conv_post", widths[-1], 1, 7, bias=False),
         tower="audio",
