@@ -126,7 +126,7 @@ class MissingRopeKey(Rule[Config]):
         Fails(
             "llama",
             rope_scaling={"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 512},
-            at="/rope_scaling/low_freq_factor",
+            at="/rope_scaling/high_freq_factor",
             count=2,
         ),
         Fails(

@@ -9,10 +9,27 @@ from archscope.rules.base import Context, Fails, Finding, Passes, Rule
 from archscope.source import Document
 
 
-def _read(document: Document, name: str) -> Iterator[Finding]:
-    """What the reader has reported under a name."""
-    for problem in document.problems:
-        if problem.rule == name:
+COMPANIONS = (
+    "generation_config.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "hf_quant_config.json",
+    "quantize_config.json",
+    "adapter_config.json",
+    "model.safetensors.index.json",
+)
+"""The JSON files beside config.json that are read with it."""
+
+
+def _read(ctx: Context, name: str) -> Iterator[Finding]:
+    """What the reader has reported under a name, in config.json and the files beside it."""
+    beside = (ctx.repository.document(companion) for companion in COMPANIONS if companion in ctx.repository.listing)
+    for document in (ctx.document, *beside):
+        for problem in document.problems if document is not None else ():
+            if problem.rule != name:
+                continue
             yield Finding(
                 problem.message,
                 problem.place,
@@ -48,7 +65,7 @@ class InvalidJson(Rule[Document]):
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
-        yield from _read(target, self.name)
+        yield from _read(ctx, self.name)
 
 
 class TrailingComma(Rule[Document]):
@@ -75,7 +92,7 @@ class TrailingComma(Rule[Document]):
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
-        yield from _read(target, self.name)
+        yield from _read(ctx, self.name)
 
 
 class JsonComment(Rule[Document]):
@@ -102,7 +119,7 @@ class JsonComment(Rule[Document]):
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
-        yield from _read(target, self.name)
+        yield from _read(ctx, self.name)
 
 
 class NonfiniteNumber(Rule[Document]):
@@ -129,7 +146,7 @@ class NonfiniteNumber(Rule[Document]):
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
-        yield from _read(target, self.name)
+        yield from _read(ctx, self.name)
 
 
 class DuplicateKey(Rule[Document]):
@@ -156,7 +173,7 @@ class DuplicateKey(Rule[Document]):
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
-        yield from _read(target, self.name)
+        yield from _read(ctx, self.name)
 
 
 class ByteOrderMark(Rule[Document]):
@@ -183,7 +200,7 @@ class ByteOrderMark(Rule[Document]):
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
-        yield from _read(target, self.name)
+        yield from _read(ctx, self.name)
 
 
 class WrongEncoding(Rule[Document]):
@@ -210,7 +227,7 @@ class WrongEncoding(Rule[Document]):
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
-        yield from _read(target, self.name)
+        yield from _read(ctx, self.name)
 
 
 class TooDeep(Rule[Document]):
@@ -237,4 +254,4 @@ class TooDeep(Rule[Document]):
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
-        yield from _read(target, self.name)
+        yield from _read(ctx, self.name)
