@@ -76,16 +76,18 @@ def mobilebert(c: Config) -> Architecture:
     Source: transformers, models/mobilebert/modeling_mobilebert.py.
     """
     d, narrow = size(c, "hidden_size"), c.embedding_size
-    tokens, positions, segments, _ = summed_tables(c)
     words = 3 if c.trigram_input else 1
-    widened = group(
-        "embeddings",
-        embedding("word_embeddings", size(c, "vocab_size"), narrow, fields=tokens.fields),
+    tables = summed_tables(c)
+    # Positions and segments are added after the transformation of the words.
+    before = present(
+        embedding(
+            "embeddings.word_embeddings", size(c, "vocab_size"), narrow, role="embedding", fields=tables[0].fields
+        ),
         regroup("neighbours", narrow, words * narrow) if words > 1 else None,
-        linear("embedding_transformation", words * narrow, d, True),
-        role="embedding",
+        linear("embeddings.embedding_transformation", words * narrow, d, True, role="projection"),
+        *(replace(table, role="side table") for table in tables[1:3]),
+        _norm(c, "embeddings.LayerNorm", d),
     )
-    before = (widened, positions, segments, _norm(c, "embeddings.LayerNorm", d))
     last = pooler(c) if c.classifier_activation else None
     tower = encoder(c, before, lambda kind: _bottlenecked(c), after=(last,))
     masked = _wide_table(c)

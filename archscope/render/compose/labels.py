@@ -67,6 +67,8 @@ def _attention(block: Attention) -> Label:
 
 
 def _attention_title(block: Attention) -> Words:
+    if type(block) is not Attention:
+        return _unknown(block).title
     if block.is_cross:
         return ("Cross-attention",)
     if block.window:
@@ -192,6 +194,8 @@ def _mlp(block: Mlp) -> Label:
     d, m = whole(block.hidden), whole(block.width)
     out = whole(block.out_width) if block.out_width is not None else d
     title = (f"{name} feed-forward", f"{name} FFN", "FFN") if name else ("Feed-forward", "FFN")
+    if type(block) is not Mlp:
+        title = (*_unknown(block).title, "FFN")
     return Label(
         kind="ffn",
         title=title,
@@ -239,7 +243,8 @@ def mechanism(block: StateMixer) -> str:
 
 # Leaves
 
-_NORMS = {"rms": "RMSNorm", "layer": "LayerNorm", "group": "GroupNorm", "batch": "BatchNorm", "l2": "L2 norm"}
+_NORMS = {"rms": "RMSNorm", "layer": "LayerNorm", "group": "GroupNorm", "batch": "BatchNorm", "l2": "L2 norm",
+          "none": "scale and shift"}
 
 
 def _norm(block: Norm) -> Label:
@@ -320,7 +325,8 @@ def _experts(block: Experts) -> Label:
 
 
 def _weight(block: Weight) -> Label:
-    return Label("other", (_path_name(block) or "Weight",), (" × ".join(map(whole, block.shape)),), mono=bool(block.name))
+    shape = " × ".join(map(whole, block.shape)) or "one number"
+    return Label("other", (_path_name(block) or "Weight",), (shape,), mono=bool(block.name))
 
 
 def _scale_of_layer(block: LayerScale) -> Label:
