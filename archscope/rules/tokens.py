@@ -69,7 +69,6 @@ class TokenIdAgainstTokenizer(Rule[Document]):
 
     name = "token-id-against-tokenizer"
     severity = Severity.WARNING
-    requires = ("token-id-out-of-range",)
     cases = (
         Passes(
             "llama", bos_token_id=1, eos_token_id=[2, 5], files={TOKENIZER: _tokenizer(bos=("<s>", 1), eos=("</s>", 2))}
