@@ -50,3 +50,14 @@ def _projector(c: Config, name: str, width: int, *before: Block) -> Projector:
         fused_gated_bridge(folded, width, d),
         note=f"{c.downsample_factor} x {c.downsample_factor} patches to one token",
     )
+
+
+@family("cohere_compass")
+def cohere_compass(c: Config) -> Architecture:
+    """A vision tower with its own merger beside a Cohere text tower, below `model`.
+
+    Source: transformers, models/cohere_compass/modeling_cohere_compass.py (CohereCompassModel).
+    """
+    at, text = nested(c), c.sub("text_config")
+    vision = tower(c.sub("vision_config"), at("visual"), "vision")
+    return assemble(c, at, tower(text, at.text), vision, text_config=text)
