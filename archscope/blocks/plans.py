@@ -34,13 +34,18 @@ def _differing(c: Config, own: object, fields: tuple[str, ...]) -> Overrides:
 def reusing_layers(c: Config) -> tuple[str, ...]:
     """Whose keys and values each layer uses: "" for its own, else the last layer of its type that makes some.
 
-    The last num_kv_shared_layers make none. Raises: ValueError where one of them has a type that no earlier layer has.
+    The last num_kv_shared_layers make none. Counts past the number of layers wrap around, as transformers' slices do.
+
+    Raises: ValueError where one of them has a type that no layer before them has.
     """
     types: list[str] = list(c.layer_types)
-    first = len(types) - (c.get("num_kv_shared_layers") or 0)
-    if first <= 0:
-        return ("another model's",) * len(types)
-    makers = {kind: f"layer {i}" for i, kind in enumerate(types[:first])}
-    if lost := [kind for kind in types[first:] if kind not in makers]:
-        raise ValueError(f"no layer makes keys and values for the shared ones of type {lost[0]}")
-    return tuple("" if i < first else makers[kind] for i, kind in enumerate(types))
+    shared = c.get("num_kv_shared_layers") or 0
+    if not shared:
+        return ("",) * len(types)
+    first = len(types) - shared
+    before = types[:first][::-1]
+    if set(before) != set(types):
+        raise ValueError("the layers that share keys and values have a type that no layer before them has")
+    makers = {kind: (first - 1 - before.index(kind)) % len(types) for kind in before}
+    own = set(makers.values())
+    return tuple("" if i < first or i in own else f"layer {makers[kind]}" for i, kind in enumerate(types))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture
-from archscope.blocks.factories import attention, mlp, named_norm, num_labels, size
+from archscope.blocks.factories import mlp, named_norm, num_labels, size
 from archscope.blocks.leaves import linear
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import head, pre_norm_decoder, with_head
+from archscope.blocks.towers import square_attention
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -20,13 +21,13 @@ def ctrl(c: Config) -> Architecture:
     d = size(c, "hidden_size")
     tower = pre_norm_decoder(
         c,
-        lambda kind: attention(
-            c,
+        lambda kind: square_attention(
+            d,
+            c.num_attention_heads,
             name="multi_head_attention",
             names=("Wq", "Wk", "Wv", "dense"),
-            bias=True,
-            num_kv_heads=c.num_attention_heads,
-            head_dim=d // c.num_attention_heads,
+            causal=True,
+            cache=True,
             position="sinusoidal",
         ),
         lambda kind: mlp(

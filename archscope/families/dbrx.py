@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from archscope.blocks.assembly import Architecture
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import weight
 from archscope.blocks.factories import attention, moe, named_norm, size
+from archscope.blocks.leaves import linear
 from archscope.blocks.moe import Moe
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import pre_norm_decoder, with_head
@@ -33,7 +36,7 @@ def dbrx(c: Config) -> Architecture:
 
 
 def _attention(c: Config) -> Attention:
-    return attention(
+    made = attention(
         c,
         name="norm_attn_norm.attn",
         names=("", "", "", "out_proj"),
@@ -42,6 +45,9 @@ def _attention(c: Config) -> Attention:
         head_dim=c.hidden_size // c.num_attention_heads,
         fields=("n_heads", "attn_config", "d_model"),
     )
+    d = size(c, "hidden_size")
+    fused = linear("Wqkv", d, d + 2 * made.num_kv_heads * made.head_dim, role="qkv", fields=made.fields)
+    return replace(made, parts=(fused, linear("out_proj", d, d, role="o", fields=made.fields)))
 
 
 def _experts(c: Config) -> Moe:

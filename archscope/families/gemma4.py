@@ -69,10 +69,12 @@ def gemma4_assistant(c: Config) -> Architecture:
 
 def _tower(c: Config, side: int, experts: bool) -> Tower:
     overrides = layer_overrides(c, "head_dim", "num_key_value_heads")
+    outside = c.num_kv_shared_layers == c.num_hidden_layers
+    reused = ("another model",) * c.num_hidden_layers if outside else reusing_layers(c)
     return decoder(
         c,
         lambda kind: _layer(c, side, experts, *kind),
-        kinds=tuple(zip(c.layer_types, reusing_layers(c), overrides, strict=False)),
+        kinds=tuple(zip(c.layer_types, reused, overrides, strict=False)),
         embed_scale=sqrt(c.hidden_size),
         before=_per_layer(c, side) if side else (),
         final_norm=named_norm(c)("norm"),

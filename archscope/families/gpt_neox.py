@@ -7,10 +7,11 @@ from dataclasses import replace
 from archscope.blocks.assembly import Architecture, Sublayer, parallel, pre_norm
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import weight
-from archscope.blocks.factories import attention, mlp, named_norm, num_labels, size
+from archscope.blocks.factories import mlp, named_norm, num_labels, rope, size
 from archscope.blocks.leaves import linear
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import decoder, head, with_head
+from archscope.blocks.towers import square_attention
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -58,12 +59,16 @@ def gpt_neox_japanese(c: Config) -> Architecture:
 
 
 def _attention(c: Config, bias: bool) -> Attention:
-    return attention(
-        c,
+    d = size(c, "hidden_size")
+    return square_attention(
+        d,
+        c.num_attention_heads,
         name="attention",
         names=("", "", "", "dense"),
         fused="query_key_value",
         bias=bias,
-        num_kv_heads=c.num_attention_heads,
-        head_dim=c.hidden_size // c.num_attention_heads,
+        causal=True,
+        cache=True,
+        position="rope",
+        rotary=rope(c, width=d // c.num_attention_heads),
     )
