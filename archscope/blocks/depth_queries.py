@@ -10,7 +10,7 @@ from archscope.blocks.base import Block, Flow, Repeating, Weight
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DepthQueries(Repeating, Block):
-    """One tensor for each of some layers, kept by kind: `queries` holds each kind once, `order` which one a layer has."""
+    """A tensor for each of some layers, by kind: `queries` holds each kind once, `order` which one a layer has."""
 
     queries: tuple[Weight, ...]
     order: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Inkling 2: sublayers that attend to the blocks before them, gates and sinks in attention, passes repeated in a loop."""
+"""Inkling 2: sublayers that attend to the blocks before them, gates and sinks in attention, layers in a loop."""
 
 from __future__ import annotations
 

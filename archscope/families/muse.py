@@ -1,4 +1,4 @@
-"""The Muse lineage: gated attention with four norms a layer, in the second generation with experts and residual gates."""
+"""The Muse lineage: gated attention with four norms a layer; later with experts and gates on the residual stream."""
 
 from __future__ import annotations
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture, Sublayer, parallel, pre_norm
-from archscope.blocks.base import Block, group
+from archscope.blocks.base import Block
 from archscope.blocks.factories import attention, mlp, named_norm, size
 from archscope.blocks.leaves import layer_norm
+from archscope.blocks.repeated import repeated
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import decoder, with_head
 from archscope.config import Config
@@ -35,5 +36,5 @@ def stablelm(c: Config) -> Architecture:
 
 def _norm_per_head(stream: str, heads: int, width: int) -> Block:
     """A LayerNorm of its own for each head (StableLmLayerNormPerHead)."""
-    norms = (layer_norm(f"norms.{i}", width, bias=False) for i in range(heads))
-    return group(f"{stream}_layernorm", *norms, role=f"{stream}_norm")
+    one = layer_norm("", width, bias=False)
+    return repeated(f"{stream}_layernorm.norms", heads, one, role=f"{stream}_norm")
