@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from archscope.errors import InputError
-from archscope.source.document import Document, document_of_value
+from archscope.source.document import Document, document_of_bytes, document_of_value
 from archscope.source.files import read, read_bytes
 from archscope.source.text import SourceText, decode
 from archscope.source.weights import INDEX_NAME, Weights
@@ -103,6 +103,26 @@ class Repository:
         if index is None and not names:
             return None
         return Weights(self.folder, names, index)
+
+    def with_text(self, name: str, text: str) -> Repository:
+        """The same repository, but for one document (by its full name) whose text is another; nothing is written."""
+        changed = Repository(self._config, self.folder, self._config_name)
+        changed._opened.update(self._opened)
+        changed._texts.update(self._texts)
+        document = document_of_bytes(name, text.encode("utf-8"))
+        if name == self.config.name:
+            changed._config = document
+        else:
+            changed._config = self.config
+            changed._opened[os.path.basename(name)] = document
+        return changed
+
+    def is_faithful(self, name: str, text: str) -> bool:
+        """Whether a text is, byte for byte, what stands in the file of that name (or the document has no file)."""
+        if self.folder is None:
+            return True
+        data = read_bytes(name, name)
+        return data is not None and data == text.encode("utf-8")
 
     @property
     def opened(self) -> tuple[Document, ...]:
