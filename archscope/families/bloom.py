@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture, Branch, Sublayer, pre_norm
+from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block
-from archscope.blocks.factories import attention, mlp, named_norm, num_labels, size
+from archscope.blocks.factories import mlp, named_norm, num_labels, size
 from archscope.blocks.leaves import linear
 from archscope.blocks.skeletons import decoder, head, with_head
+from archscope.blocks.towers import square_attention
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -18,21 +20,11 @@ def bloom(c: Config) -> Architecture:
     Source: transformers, models/bloom/modeling_bloom.py (BloomBlock, BloomAttention).
     """
     d, norm = size(c, "hidden_size"), named_norm(c, "layer")
+    names = ("dense_h_to_4h", "dense_4h_to_h")
 
     def layer(kind: object) -> tuple[Sublayer, ...]:
-        mixer = attention(
-            c,
-            name="self_attention",
-            names=("", "", "", "dense"),
-            fused="query_key_value",
-            bias=True,
-            num_kv_heads=c.num_attention_heads,
-            head_dim=d // c.num_attention_heads,
-            position="alibi",
-        )
-        names = ("dense_h_to_4h", "dense_4h_to_h")
         feed_forward = mlp(c, kind="plain", names=names, bias=True, width=4 * d, activation="gelu")
-        pairs = ((norm("input_layernorm"), mixer), (norm("post_attention_layernorm"), feed_forward))
+        pairs = ((norm("input_layernorm"), _attention(c)), (norm("post_attention_layernorm"), feed_forward))
         return _from_norm(*pairs) if c.apply_residual_connection_post_layernorm else pre_norm(*pairs)
 
     tower = decoder(
@@ -46,6 +38,23 @@ def bloom(c: Config) -> Architecture:
     labels = linear("classifier", d, num_labels(c), True, role="logits")
     heads = {"token_classification": (head("token_classification", labels),)}
     return with_head(c, tower, prefix="transformer", token_table="word_embeddings", heads=heads)
+
+
+def _attention(c: Config) -> Attention:
+    """Matrices of the hidden size. Raises: ValueError where the heads do not divide it."""
+    d, heads = size(c, "hidden_size"), c.num_attention_heads
+    if d % heads:
+        raise ValueError(f"{heads} heads do not divide a hidden size of {d}")
+    return square_attention(
+        d,
+        heads,
+        name="self_attention",
+        names=("", "", "", "dense"),
+        fused="query_key_value",
+        causal=True,
+        cache=True,
+        position="alibi",
+    )
 
 
 def _from_norm(*pairs: tuple[Block, Block]) -> tuple[Sublayer, ...]:

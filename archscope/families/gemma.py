@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import sqrt
 from typing import Literal
 
-from archscope.blocks.assembly import Architecture, Projector, sandwich_norm
+from archscope.blocks.assembly import Architecture, Projector, Sublayer, sandwich_norm
+from archscope.blocks.attention import Attention
 from archscope.blocks.base import weight
-from archscope.blocks.factories import attention, mlp, size
+from archscope.blocks.factories import attention, mlp, named_norm, size, sliding_window
 from archscope.blocks.leaves import rms_norm
 from archscope.blocks.skeletons import composite, decoder, label_head, pre_norm_decoder, with_head
 from archscope.config import Config
@@ -79,31 +80,25 @@ def gemma3(c: Config) -> Architecture:
 
 
 def _sandwich(c: Config, qk_norm: Literal["", "head"], rope_by: Literal["", "layer"]) -> Architecture:
-    d = size(c, "hidden_size")
-    base = decoder(
-        c,
-        lambda kind: sandwich_norm(
-            (
-                rms_norm("input_layernorm", d),
-                attention(
-                    c,
-                    bias=c.attention_bias,
-                    qk_norm=qk_norm,
-                    layer_type=str(kind) if rope_by else "",
-                    window=c.sliding_window if kind == "sliding_attention" else None,
-                    causal=not c.get("use_bidirectional_attention"),
-                    scale=c.query_pre_attn_scalar**-0.5,
-                    softcap=c.attn_logit_softcapping,
-                ),
-                rms_norm("post_attention_layernorm", d),
-            ),
-            (
-                rms_norm("pre_feedforward_layernorm", d),
-                mlp(c, activation=c.hidden_activation),
-                rms_norm("post_feedforward_layernorm", d),
-            ),
-        ),
-        final_norm=rms_norm("norm", d),
-        embed_scale=sqrt(d),
-    )
-    return with_head(c, base)
+    norm = named_norm(c)
+
+    def mixer(kind: object) -> Attention:
+        return attention(
+            c,
+            bias=c.attention_bias,
+            qk_norm=qk_norm,
+            layer_type=str(kind) if rope_by else "",
+            window=sliding_window(c, kind),
+            causal=not c.get("use_bidirectional_attention"),
+            scale=c.query_pre_attn_scalar**-0.5,
+            softcap=c.attn_logit_softcapping,
+        )
+
+    def layer(kind: object) -> tuple[Sublayer, ...]:
+        feed_forward = mlp(c, activation=c.hidden_activation)
+        return sandwich_norm(
+            (norm("input_layernorm"), mixer(kind), norm("post_attention_layernorm")),
+            (norm("pre_feedforward_layernorm"), feed_forward, norm("post_feedforward_layernorm")),
+        )
+
+    return with_head(c, decoder(c, layer, final_norm=norm("norm"), embed_scale=sqrt(c.hidden_size)))

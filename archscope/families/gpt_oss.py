@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, pre_norm
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import weight
-from archscope.blocks.factories import attention, moe, size
-from archscope.blocks.leaves import rms_norm
+from archscope.blocks.factories import attention, moe, size, sliding_window
 from archscope.blocks.moe import Moe
 from archscope.blocks.size import Size
-from archscope.blocks.skeletons import decoder, with_head
+from archscope.blocks.skeletons import pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -19,22 +18,11 @@ def gpt_oss(c: Config) -> Architecture:
 
     Source: transformers, models/gpt_oss/modeling_gpt_oss.py.
     """
-    d = size(c, "hidden_size")
-    tower = decoder(
+    sinks = weight("sinks", size(c, "num_attention_heads"), role="sinks")
+    tower = pre_norm_decoder(
         c,
-        lambda kind: pre_norm(
-            (
-                rms_norm("input_layernorm", d),
-                attention(
-                    c,
-                    bias=c.attention_bias,
-                    window=c.sliding_window if kind == "sliding_attention" else None,
-                    extras=(weight("sinks", size(c, "num_attention_heads"), role="sinks"),),
-                ),
-            ),
-            (rms_norm("post_attention_layernorm", d), _experts(c)),
-        ),
-        final_norm=rms_norm("norm", d),
+        lambda kind: attention(c, bias=c.attention_bias, window=sliding_window(c, kind), extras=(sinks,)),
+        lambda kind: _experts(c),
     )
     return with_head(c, tower)
 

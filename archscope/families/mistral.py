@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, pre_norm
-from archscope.blocks.factories import attention, mlp, moe, size
-from archscope.blocks.leaves import rms_norm
-from archscope.blocks.skeletons import decoder, with_head
+from archscope.blocks.assembly import Architecture
+from archscope.blocks.factories import attention, mlp, moe
+from archscope.blocks.moe import Moe
+from archscope.blocks.skeletons import pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -16,15 +16,7 @@ def mistral(c: Config) -> Architecture:
 
     Source: transformers, models/mistral/modeling_mistral.py.
     """
-    d = size(c, "hidden_size")
-    tower = decoder(
-        c,
-        lambda kind: pre_norm(
-            (rms_norm("input_layernorm", d), attention(c, window=c.sliding_window)),
-            (rms_norm("post_attention_layernorm", d), mlp(c)),
-        ),
-        final_norm=rms_norm("norm", d),
-    )
+    tower = pre_norm_decoder(c, lambda kind: attention(c, window=c.sliding_window), lambda kind: mlp(c))
     return with_head(c, tower)
 
 
@@ -34,26 +26,18 @@ def mixtral(c: Config) -> Architecture:
 
     Source: transformers, models/mixtral/modeling_mixtral.py.
     """
-    d = size(c, "hidden_size")
-    fields = ("num_local_experts", "num_experts_per_tok", "intermediate_size")
-    tower = decoder(
-        c,
-        lambda kind: pre_norm(
-            (rms_norm("input_layernorm", d), attention(c, window=c.sliding_window)),
-            (
-                rms_norm("post_attention_layernorm", d),
-                moe(
-                    c,
-                    name="block_sparse_moe",
-                    num_experts=c.num_local_experts,
-                    top_k=c.num_experts_per_tok,
-                    width=c.intermediate_size,
-                    names=("w1", "w3", "w2"),
-                    normalised=True,
-                    fields=fields,
-                ),
-            ),
-        ),
-        final_norm=rms_norm("norm", d),
-    )
+    tower = pre_norm_decoder(c, lambda kind: attention(c, window=c.sliding_window), lambda kind: _experts(c))
     return with_head(c, tower)
+
+
+def _experts(c: Config) -> Moe:
+    return moe(
+        c,
+        name="block_sparse_moe",
+        num_experts=c.num_local_experts,
+        top_k=c.num_experts_per_tok,
+        width=c.intermediate_size,
+        names=("w1", "w3", "w2"),
+        normalised=True,
+        fields=("num_local_experts", "num_experts_per_tok", "intermediate_size"),
+    )
