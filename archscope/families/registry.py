@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from archscope.blocks.assembly import Architecture, Opaque, Tower, TowerRole
-from archscope.blocks.base import Block, Group
+from archscope.blocks.base import Block, Group, join
 from archscope.blocks.renaming import rooted
 from archscope.config import Config
 from archscope.config.limits import implausible
@@ -96,3 +96,13 @@ def model(c: Config, name: str, role: TowerRole = "text") -> Block:
         return Opaque(name=name, model_type=c.model_type, reason=f"archscope has no builder for {c.model_type or 'it'}")
     missing = (Opaque(role="side", model_type=c.model_type, reason=built.partial),) if built.partial else ()
     return Group(name=name, role=role, parts=tuple(rooted(part, name) for part in (*built.parts, *missing)))
+
+
+def mounted(c: Config, name: str) -> tuple[Block, ...]:
+    """The parts of a sub-config's class, each mounted under a name, so that its towers stand beside other parts."""
+    built = build(c)
+    if built is None:
+        reason = f"archscope has no builder for {c.model_type or 'it'}"
+        return (Opaque(name=name, model_type=c.model_type, reason=reason),)
+    missing = (Opaque(role="side", model_type=c.model_type, reason=built.partial),) if built.partial else ()
+    return tuple(replace(rooted(part, name), name=join(name, part.name)) for part in (*built.parts, *missing))
