@@ -23,10 +23,11 @@ RANKS = (
     ("families",),
     ("structure",),
     ("rules", "costs"),
-    ("render", "report"),
+    ("report",),
+    ("render",),
     ("introspect",),
     ("engine",),
-    ("verification",),
+    ("verification", "fixing"),
     ("cli",),
     ("__main__", "dev"),
 )

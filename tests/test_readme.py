@@ -59,6 +59,19 @@ def test_the_python_in_the_readme_runs(
     assert capsys.readouterr().out.endswith("exact 671026404352\n")
 
 
+@pytest.mark.parametrize("sample", ["llama-3.1-8b", "deepseek-v3", "gemma-3-27b"])
+def test_the_pictures_are_what_is_drawn(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, sample: str
+) -> None:
+    monkeypatch.chdir(root)
+    kept = root / "samples" / sample / "model.svg"
+    fresh = tmp_path / "model.svg"
+    assert run(["draw", f"samples/{sample}", "-o", str(fresh)]) == 0
+    if request.config.getoption("--update"):
+        kept.write_bytes(fresh.read_bytes())
+    assert fresh.read_bytes() == kept.read_bytes(), "the picture is out of date (pytest --update draws it anew)"
+
+
 def test_what_the_readme_links_to_exists(root: Path) -> None:
     links = _LINK.findall((root / "README.md").read_text(encoding="utf-8"))
     assert links

@@ -71,6 +71,43 @@ def test_commands_on_one_model_refuse_what_is_none(cli: Cli, write: Write, tmp_p
     assert not output.exists()
 
 
+def test_draw_follows_the_name_of_the_figure(cli: Cli, write: Write, tmp_path: Path) -> None:
+    path = write("config.json")
+    for name, start in (("a.svg", b"<svg"), ("a.SVG", b"<svg"), ("a.png", b"\x89PNG\r\n\x1a\n"), ("a.dot", b"digraph")):
+        out = tmp_path / name
+        assert cli("draw", path, "-o", out) == (0, "", "")
+        assert out.read_bytes().startswith(start)
+    assert cli("draw", path, "-o", tmp_path / "a.txt", "--format", "svg").status == 0
+    assert (tmp_path / "a.txt").read_bytes() == (tmp_path / "a.svg").read_bytes()
+    assert cli("draw", path, "-o", "-").out == (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+def test_draw_refuses_what_it_cannot_do(cli: Cli, write: Write, tmp_path: Path) -> None:
+    path = write("config.json")
+    for out in ("a", "a.jpeg", "a.svg.gz"):
+        status, _, err = cli("draw", path, "-o", tmp_path / out)
+        assert status == 2
+        assert "--format" in err
+    assert cli("draw", path).status == 2
+    status, _, err = cli("draw", path, "-o", path, "--format", "svg")
+    assert status == 2
+    assert "is the file that was read" in err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["config.json"]
+
+
+def test_show(cli: Cli, write: Write, tmp_path: Path) -> None:
+    path = write("config.json")
+    status, out, err = cli("show", path, "--width", "72")
+    assert (status, err) == (0, "")
+    assert "LlamaForCausalLM" in out
+    assert max(map(len, out.splitlines())) <= 72
+    assert "\x1b[" not in out
+    assert "\x1b[" in cli("show", path, "--color", "always").out
+    assert cli("show", path, "--width", "72", "-o", tmp_path / "card.txt").out == ""
+    assert (tmp_path / "card.txt").read_text(encoding="utf-8") == out
+    assert cli("show", path, "--width", "3").status == 2
+
+
 def test_tensors(cli: Cli, write: Write, tmp_path: Path) -> None:
     path = write("config.json", tie_word_embeddings=False)
     tensors = json.loads(cli("tensors", path, "--format", "json").out)
