@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from archscope.blocks.assembly import Architecture, Tower
 from archscope.blocks.attention import Attention
@@ -88,20 +90,21 @@ def _span(c: Config) -> int:
     return int(size(c, "max_position_embeddings") if span < 1 else span)
 
 
-def _attention(c: Config, name: str, **options: object) -> Attention:
+def _attention(c: Config, name: str, **options: Any) -> Attention:
     """Attention between all tokens; the output matrix is hidden by hidden."""
-    given = {"names": ("", "", "", "output.dense"), "head_dim": size(c, "hidden_size") // c.num_attention_heads}
-    return attention(
+    d = size(c, "hidden_size")
+    given: dict[str, Any] = {"names": ("", "", "", "output.dense"), "head_dim": d // c.num_attention_heads}
+    made = attention(
         c,
         name=name,
         num_kv_heads=c.num_attention_heads,
         causal=False,
         cache=False,
         position="relative" if c.get("relative_attention") else "learned",
-        out_bias=True,
         fields=("num_attention_heads", "hidden_size"),
         **(given | options),
     )
+    return replace(made, parts=(*made.parts[:-1], linear("output.dense", d, d, True, role="o", fields=made.fields)))
 
 
 def _tower(c: Config, attend: Callable[..., Block], relative_rows: int, *after: Block | None) -> Tower:

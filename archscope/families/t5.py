@@ -73,27 +73,31 @@ def switch_transformers(c: Config) -> Architecture:
         first, sparse = kind
         return _layer(c, first, decodes, feed_forward=_experts(c) if sparse else _plain(c, "mlp"))
 
-    return _model(c, layer, kinds)
+    # A stack that decodes takes the decoder's number of layers, whatever stands around it.
+    return _model(c, layer, kinds, decoding=c.num_decoder_layers)
 
 
 def _first(count: int, decodes: bool) -> list[Any]:
     return [True] * min(count, 1) + [False] * (count - 1)
 
 
-def _model(c: Config, layer: Layer, kinds: Kinds) -> Architecture:
-    """Both sides, the encoder alone, or either with a head, by the class."""
+def _model(c: Config, layer: Layer, kinds: Kinds, *, decoding: int | None = None) -> Architecture:
+    """Both sides, the encoder alone, or either with a head, by the class.
+
+    A class of the encoder alone takes is_decoder as the config has it, with `decoding` layers or as many as ever.
+    """
     d, tied, decodes = size(c, "hidden_size"), bool(c.tie_word_embeddings), bool(c.get("is_decoder"))
     side = partial(_side, c, layer, kinds)
+    count = c.num_layers if decoding is None or not decodes else decoding
     if c.model_class.endswith("Stack"):
-        return _whole((side("", "", c.num_layers, decodes),))
+        return _whole((side("", "", count, decodes),))
     wrapped = c.task in ("sequence_classification", "token_classification")
     at = "transformer." if wrapped else ""
     table = f"{at}shared.weight" if tied else ""
     encoder_only = c.task in ("token_classification", "text_encoding") or c.model_class.endswith("EncoderModel")
-    # A class of the encoder alone takes is_decoder as the config has it; the others set it for each side.
     towers = (
         embedding(f"{at}shared", size(c, "vocab_size"), d, role="embedding", fields=("vocab_size", "d_model")),
-        side(f"{at}encoder", table, c.num_layers, decodes and encoder_only),
+        side(f"{at}encoder", table, count if encoder_only else c.num_layers, decodes and encoder_only),
         None if encoder_only else side(f"{at}decoder", table, c.num_decoder_layers, True),
     )
     logits = linear("lm_head", d, size(c, "vocab_size"), role="logits", tied_to=table)
