@@ -173,7 +173,9 @@ def make_inner(draft: Draft, name: str, class_name: str) -> None:
 def make_auto(draft: Draft, name: str, default: str) -> None:
     """Make a field a sub-config of the type that it names."""
     given = draft.values.get(name)
-    draft.values[name] = make_sub(draft, SubConfig(name, default, auto=True), given if isinstance(given, dict) else {}, 1)
+    draft.values[name] = make_sub(
+        draft, SubConfig(name, default, auto=True), given if isinstance(given, dict) else {}, 1
+    )
 
 
 def sub_schema(draft: Draft, spec: SubConfig, given: Mapping[str, Any] | None) -> Schema | None:

@@ -26,8 +26,8 @@ def compute(draft: Draft, name: str) -> Any:
 
 def _mimi_frame_size(d: Draft) -> int:
     # Samples to a frame: the product of all strides, that of the last downsampling layer being 2.
-    ratios = d.field("upsampling_ratios")
-    return 2 * math.prod(ratios)
+    product: int = math.prod(d.field("upsampling_ratios"))
+    return 2 * product
 
 
 def _mimi_frame_rate(d: Draft) -> Any:

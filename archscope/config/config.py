@@ -20,12 +20,24 @@ class Config:
     """One config, or sub-config; immutable.
 
     Fields are read as attributes, under the name that the class stores, an alias of it, or any other key of the file
-    (`c.hidden_size` on gpt2); `get` and `in` take a name that may be absent. Names that this class uses for itself (`values`,
-    `raw`, `rope`, ...) are read through `get`.
+    (`c.hidden_size` on gpt2); `get` and `in` take a name that may be absent. Names that this class uses for itself
+    (`values`, `raw`, `rope`, ...) are read through `get`.
     """
 
-    __slots__ = ("_draft", "_rope", "_subs", "invalid", "model_class", "model_type", "pointer", "problems", "raw", "schema",
-                 "task", "values")  # fmt: skip
+    __slots__ = (
+        "_draft",
+        "_rope",
+        "_subs",
+        "invalid",
+        "model_class",
+        "model_type",
+        "pointer",
+        "problems",
+        "raw",
+        "schema",
+        "task",
+        "values",
+    )
 
     model_type: str
     schema: Schema | None
@@ -120,7 +132,7 @@ class Config:
         return next((config for config in self.walk() if config.pointer == pointer), self)
 
     def as_base(self, *, alone: bool = False) -> Config:
-        """The same config read for the type's base class, which has no head; `alone` as if no other config were around it."""
+        """The same config for the type's base class, which has no head; `alone` as if no config were around it."""
         base = object.__new__(Config)
         for slot in Config.__slots__:
             object.__setattr__(base, slot, getattr(self, slot))
@@ -130,7 +142,7 @@ class Config:
         return base
 
     def as_task(self, task: str) -> Config:
-        """The same config read for the class that the auto tables give a task; for its base class where they give none."""
+        """The same config for the class that the auto tables give a task; for its base class where they give none."""
         found = self.schema.tasks.get(task) if self.schema is not None else None
         made = self.as_base()
         if found:

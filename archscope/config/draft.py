@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from archscope.config.annotations import check_type, checker, coerce
-from archscope.config.formulas import FAILURES, MAX_LENGTH, ImplausibleSize, evaluate, names_in
+from archscope.config.formulas import FAILURES, MAX_LENGTH, ImplausibleSizeError, evaluate, names_in
 from archscope.config.origin import Origin, Problem, escape
 from archscope.config.schema import Field, Schema
 
@@ -17,7 +17,19 @@ class Draft:
     It is the scope that formulas are evaluated in.
     """
 
-    __slots__ = ("extras", "found", "lets", "moved", "owner_type", "pointer", "pointers", "problems", "raw", "schema", "values")
+    __slots__ = (
+        "extras",
+        "found",
+        "lets",
+        "moved",
+        "owner_type",
+        "pointer",
+        "pointers",
+        "problems",
+        "raw",
+        "schema",
+        "values",
+    )
 
     def __init__(self, schema: Schema | None, raw: Mapping[str, Any], pointer: str, owner_type: str = "") -> None:
         self.schema = schema
@@ -197,7 +209,7 @@ class Draft:
                 self.pointers.setdefault(name, "")
             else:
                 self.assign(name, value, formula)
-        except ImplausibleSize as error:
+        except ImplausibleSizeError as error:
             self.note(name, Problem("size", f"implausible size: {error}"))
         except FAILURES as error:
             if kind == "let":
@@ -285,5 +297,11 @@ def _range_reason(field: Field, value: Any) -> str:
         ("below", field.exclusive_maximum),
     )
     wanted = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
-    shown = f"{value:d}" if isinstance(value, int) and abs(value) < 10**20 else f"{value:g}" if isinstance(value, float) else "a huge number"
+    shown = (
+        f"{value:d}"
+        if isinstance(value, int) and abs(value) < 10**20
+        else f"{value:g}"
+        if isinstance(value, float)
+        else "a huge number"
+    )
     return f"must be {wanted}, got {shown}"

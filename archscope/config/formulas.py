@@ -1,46 +1,32 @@
 """Evaluates the formulas of the snapshot ("hidden_size // num_attention_heads") over the values of one config.
 
-A formula is a Python expression of a small kind, kept in schemas/ or in `procedures`; it is parsed and walked here, never
-given to `eval`. The values it meets come from a file that may say anything, so every list has a bounded length and a
-formula that cannot be evaluated raises one of `FAILURES`.
+A formula is a Python expression of a small kind, kept in schemas/ or in `procedures`; it is parsed and walked here,
+never given to `eval`. The values it meets come from a file that may say anything, so every list has a bounded length
+and a formula that cannot be evaluated raises one of `FAILURES`.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
-import math
-import operator
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
-MAX_LENGTH = 100_000
-FAILURES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+from archscope.config.vocabulary import (
+    BINARY,
+    COMPARE,
+    FAILURES,
+    FUNCTIONS,
+    MAX_LENGTH,
+    METHODS,
+    UNARY,
+    ImplausibleSizeError,
+    Scope,
+    attribute,
+    bounded,
+)
 
-
-class ImplausibleSize(ValueError):
-    """A list longer than any model has layers."""
-
-
-@runtime_checkable
-class Scope(Protocol):
-    """What a formula can read: fields, keys of the file, and values set aside by earlier steps."""
-
-    lets: dict[str, Any]
-    extras: dict[str, Any]
-
-    def field(self, name: str) -> Any:
-        """The value of a field; raises AttributeError where there is none."""
-        ...
-
-    def has(self, name: str) -> bool:
-        """Whether there is such a field."""
-        ...
-
-    def forget(self, name: str) -> None:
-        """Drop a key of the file that a formula has read."""
-        ...
-
+__all__ = ["FAILURES", "MAX_LENGTH", "ImplausibleSizeError", "Scope", "compiled", "evaluate", "names_in"]
 
 Locals = Mapping[str, Any]
 Compiled = Callable[[Scope, Locals], Any]
@@ -54,7 +40,7 @@ def evaluate(formula: str, scope: Scope) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def compiled(formula: str) -> Compiled:
-    """The formula as a closure. Raises: SyntaxError or KeyError for one that is no formula (a fault of the snapshot)."""
+    """The formula as a closure. Raises: SyntaxError or KeyError for what is none (a fault of the snapshot)."""
     return _compile(ast.parse(formula, mode="eval").body, frozenset())
 
 
@@ -72,128 +58,6 @@ def names_in(formula: str) -> tuple[str, ...]:
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("key", "pop", "field", "given", "has"):
             found[ast.literal_eval(node.args[0])] = None
     return tuple(n for n in found if not n.startswith("let_"))
-
-
-def _bounded(size: Any) -> int:
-    if not isinstance(size, int):
-        raise TypeError(f"{type(size).__name__} where a count is due")
-    if size > MAX_LENGTH:
-        raise ImplausibleSize(f"a list of {size} entries" if size < 10**30 else "a list of more than 10^30 entries")
-    return size
-
-
-# Functions of the notation
-
-
-def _range(*bounds: Any) -> range:
-    for bound in bounds:
-        _bounded(bound)
-    result = range(*bounds)
-    _bounded(len(result))
-    return result
-
-
-def _isinstance(value: Any, *words: str) -> bool:
-    return any(_KINDS[word](value) for word in words)
-
-
-_KINDS: Mapping[str, Callable[[Any], bool]] = {
-    "list": lambda v: isinstance(v, list),
-    "tuple": lambda v: isinstance(v, tuple),
-    "Sequence": lambda v: isinstance(v, list | str),
-    "Iterable": lambda v: isinstance(v, list | tuple | dict | str),
-    "dict": lambda v: isinstance(v, dict),
-    "str": lambda v: isinstance(v, str),
-    "int": lambda v: isinstance(v, int),
-    "float": lambda v: isinstance(v, float),
-    "bool": lambda v: isinstance(v, bool),
-    "PreTrainedConfig": lambda v: isinstance(v, Scope),
-}
-
-
-def _attribute(owner: Any, name: str, *default: Any) -> Any:
-    if isinstance(owner, Scope):
-        return owner.field(name) if not default or owner.has(name) else default[0]
-    if default:
-        return default[0]
-    raise AttributeError(name)
-
-
-def _sum(values: Any, start: Any = 0) -> Any:
-    return functools.reduce(_add, values, start)
-
-
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    **{f.__name__: f for f in (len, float, bool, min, max, round, abs, sorted, dict, any, all)},
-    "int": lambda *a: int(*a) if not isinstance(a[0], str) or len(a[0]) < 100 else int("x"),
-    "str": lambda v: str(v) if not isinstance(v, int) else f"{v:d}" if abs(v) < 10**100 else "",
-    "list": list,
-    "tuple": list,
-    "set": lambda v: list(dict.fromkeys(v)),
-    "sum": _sum,
-    "range": _range,
-    "enumerate": lambda v, start=0: [[i, e] for i, e in enumerate(v, start)],
-    "zip": lambda *v: [list(e) for e in zip(*v, strict=False)],
-    "reversed": lambda v: list(reversed(v)),
-    "ceil": math.ceil,
-    "floor": math.floor,
-    "log2": math.log2,
-    "sqrt": math.sqrt,
-    "prod": math.prod,
-    "isinstance": _isinstance,
-    "attribute": _attribute,
-    "has_attribute": lambda owner, name: owner.has(name) if isinstance(owner, Scope) else False,
-}
-_METHODS: Mapping[type, frozenset[str]] = {
-    dict: frozenset({"get", "items", "keys", "values", "copy"}),
-    str: frozenset({"lower", "upper", "strip", "split", "startswith", "endswith", "count"}),
-    list: frozenset({"index", "count", "copy"}),
-}
-
-
-def _add(a: Any, b: Any) -> Any:
-    if isinstance(a, list | str) and isinstance(b, list | str):
-        _bounded(len(a) + len(b))
-    return operator.add(a, b)
-
-
-def _multiply(a: Any, b: Any) -> Any:
-    for many, times in ((a, b), (b, a)):
-        if isinstance(many, list | str):
-            _bounded(_bounded(times) * len(many))
-            return many * times
-    return operator.mul(a, b)
-
-
-def _power(a: Any, b: Any) -> Any:
-    if isinstance(a, int) and isinstance(b, int) and (abs(b) > 128 or abs(a) > 10**9):
-        raise OverflowError("a power out of any use")
-    return operator.pow(a, b)
-
-
-_BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
-    ast.Add: _add,
-    ast.Sub: operator.sub,
-    ast.Mult: _multiply,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: _power,
-    ast.BitOr: operator.or_,
-}
-_COMPARE: Mapping[type, Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-}
-_UNARY: Mapping[type, Callable[[Any], Any]] = {ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos}
 
 
 # Compilation: one small closure a node
@@ -219,16 +83,16 @@ def _name(node: ast.Name, bound: frozenset[str]) -> Compiled:
 
 def _attribute_node(node: ast.Attribute, bound: frozenset[str]) -> Compiled:
     owner, name = _compile(node.value, bound), node.attr
-    return lambda scope, local: _attribute(owner(scope, local), name)
+    return lambda scope, local: attribute(owner(scope, local), name)
 
 
 def _binary(node: ast.BinOp, bound: frozenset[str]) -> Compiled:
-    left, right, apply = _compile(node.left, bound), _compile(node.right, bound), _BINARY[type(node.op)]
+    left, right, apply = _compile(node.left, bound), _compile(node.right, bound), BINARY[type(node.op)]
     return lambda scope, local: apply(left(scope, local), right(scope, local))
 
 
 def _unary(node: ast.UnaryOp, bound: frozenset[str]) -> Compiled:
-    operand, apply = _compile(node.operand, bound), _UNARY[type(node.op)]
+    operand, apply = _compile(node.operand, bound), UNARY[type(node.op)]
     return lambda scope, local: apply(operand(scope, local))
 
 
@@ -248,7 +112,7 @@ def _boolean(node: ast.BoolOp, bound: frozenset[str]) -> Compiled:
 
 def _comparison(node: ast.Compare, bound: frozenset[str]) -> Compiled:
     first = _compile(node.left, bound)
-    rest = [(_COMPARE[type(op)], _compile(c, bound)) for op, c in zip(node.ops, node.comparators, strict=True)]
+    rest = [(COMPARE[type(op)], _compile(c, bound)) for op, c in zip(node.ops, node.comparators, strict=True)]
 
     def run(scope: Scope, local: Locals) -> bool:
         left = first(scope, local)
@@ -268,7 +132,9 @@ def _choice(node: ast.IfExp, bound: frozenset[str]) -> Compiled:
 
 
 def _sequence(node: ast.List | ast.Tuple, bound: frozenset[str]) -> Compiled:
-    parts = [(isinstance(e, ast.Starred), _compile(e.value if isinstance(e, ast.Starred) else e, bound)) for e in node.elts]
+    parts = [
+        (isinstance(e, ast.Starred), _compile(e.value if isinstance(e, ast.Starred) else e, bound)) for e in node.elts
+    ]
 
     def run(scope: Scope, local: Locals) -> list[Any]:
         result: list[Any] = []
@@ -278,7 +144,7 @@ def _sequence(node: ast.List | ast.Tuple, bound: frozenset[str]) -> Compiled:
                 result.extend(value)
             else:
                 result.append(value)
-        _bounded(len(result))
+        bounded(len(result))
         return result
 
     return run
@@ -306,7 +172,9 @@ def _subscript(node: ast.Subscript, bound: frozenset[str]) -> Compiled:
         nothing: Compiled = lambda scope, local: None  # noqa: E731
         low, high, step = (nothing if p is None else _compile(p, bound) for p in
                            (node.slice.lower, node.slice.upper, node.slice.step))  # fmt: skip
-        return lambda scope, local: owner(scope, local)[slice(low(scope, local), high(scope, local), step(scope, local))]
+        return lambda scope, local: owner(scope, local)[
+            slice(low(scope, local), high(scope, local), step(scope, local))
+        ]
     index = _compile(node.slice, bound)
     return lambda scope, local: owner(scope, local)[index(scope, local)]
 
@@ -345,7 +213,7 @@ def _comprehension(node: ast.ListComp, bound: frozenset[str]) -> Compiled:
         for row in rows(scope, local):
             result.append(element(scope, row))
             if len(result) > MAX_LENGTH:
-                raise ImplausibleSize(f"a list of more than {MAX_LENGTH} entries")
+                raise ImplausibleSizeError(f"a list of more than {MAX_LENGTH} entries")
         return result
 
     return run
@@ -363,7 +231,7 @@ def _call(node: ast.Call, bound: frozenset[str]) -> Compiled:
     name = node.func.id
     if name in _READERS:
         return _READERS[name](node, bound)
-    function = _FUNCTIONS[name]
+    function = FUNCTIONS[name]
     arguments = [_compile(a, bound) for a in node.args]
     keywords = {k.arg or "": _compile(k.value, bound) for k in node.keywords}
     if keywords:
@@ -379,7 +247,7 @@ def _method(node: ast.Call, function: ast.Attribute, bound: frozenset[str]) -> C
 
     def run(scope: Scope, local: Locals) -> Any:
         value = owner(scope, local)
-        if name not in _METHODS.get(type(value), ()):
+        if name not in METHODS.get(type(value), ()):
             raise AttributeError(f"{type(value).__name__} has no {name}")
         return getattr(value, name)(*[a(scope, local) for a in arguments])
 

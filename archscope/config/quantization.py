@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from archscope.config.config import Config
+from archscope.records import dataclass
 
-SKIP_KEYS = ("modules_to_not_convert", "ignore", "exclude_modules", "llm_int8_skip_modules", "exclude", "ignored_layers")
+SKIP_KEYS = (
+    "modules_to_not_convert",
+    "ignore",
+    "exclude_modules",
+    "llm_int8_skip_modules",
+    "exclude",
+    "ignored_layers",
+)
 """Under which key each tool lists the modules that it leaves alone."""
 
 READ_SKIP_KEYS: Mapping[str, tuple[str, ...]] = {

@@ -1,18 +1,19 @@
 """Rotary position embeddings: the legacy keys and the present ones meet in `rope_parameters`.
 
-Source: transformers modeling_rope_utils.py (RotaryEmbeddingConfigMixin) and the config classes that convert in their own
-way (`variants`).
+Source: transformers modeling_rope_utils.py (RotaryEmbeddingConfigMixin) and the config classes that convert in their
+own way (`variants`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
 from archscope.config.draft import Draft
 from archscope.config.origin import Problem, escape
+from archscope.records import dataclass
 
 _SCALED_LENGTH = frozenset({"llama3", "yarn", "longrope"})
 
@@ -21,8 +22,8 @@ _SCALED_LENGTH = frozenset({"llama3", "yarn", "longrope"})
 class RopeParameters:
     """The rotary embedding of one kind of layer.
 
-    parameters: the mapping as AutoConfig would hold it. pointers: for each of its keys, where in the file it is written;
-    a key that is not there is a default.
+    parameters: the mapping as AutoConfig would hold it. pointers: for each of its keys, where in the file it is
+    written; a key that is not there is a default.
     """
 
     rope_type: str

@@ -40,7 +40,9 @@ def _two_kinds(global_keys: tuple[str, str], both: bool = False) -> Callable[[Dr
                 else:
                     draft.note("rope_parameters", _no_place(draft, scaling, kind))
         theta = default_theta(draft)
-        for kind, key, name in zip(("full_attention", "sliding_attention"), global_keys, ("global", "local"), strict=True):
+        for kind, key, name in zip(
+            ("full_attention", "sliding_attention"), global_keys, ("global", "local"), strict=True
+        ):
             if not isinstance(parameters.get(kind), dict):
                 parameters[kind] = {"rope_type": "default"}
             base = draft.extras.pop(key, theta[name] if isinstance(theta, Mapping) else theta)

@@ -1,4 +1,4 @@
-"""The snapshot of a config class: fields, defaults, aliases, formulas. Read from schemas/, one small file a model type."""
+"""The snapshot of a config class: fields, defaults, aliases, formulas; one small file a model type in schemas/."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import functools
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from archscope.records import dataclass
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -17,8 +18,8 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 class Field(NamedTuple):
     """A declared field.
 
-    default: as declared. effective: after the class has filled its fields with nothing given. checked: whether transformers
-    checks the type when it reads the file. required: no default at all.
+    default: as declared. effective: after the class has filled its fields with nothing given. checked: whether
+    transformers checks the type when it reads the file. required: no default at all.
     """
 
     name: str
@@ -37,8 +38,9 @@ class Field(NamedTuple):
 class SubConfig(NamedTuple):
     """A config inside a config.
 
-    model_type: of the class, or the default where `auto` (then the `model_type` in the file decides); "" with a class that
-    is not registered, whose schema is among the `inner` ones. defaults: keys given where the file gives no object at all.
+    model_type: of the class, or the default where `auto` (then the `model_type` in the file decides); "" with a class
+    that is not registered, whose schema is among the `inner` ones. defaults: keys given where the file gives no
+    object at all.
     """
 
     name: str
@@ -106,9 +108,9 @@ class Schema:
 class Common(NamedTuple):
     """What all model types share.
 
-    base_keys: keys that the base class or the loader takes although it does not declare them. base_reads: keys that code
-    for all models (masks, caches, rotary tables, heads) reads from any config. generation_keys: parameters of generation;
-    dropped_generation_keys: those that the base class throws away.
+    base_keys: keys that the base class or the loader takes although it does not declare them. base_reads: keys that
+    code for all models (masks, caches, rotary tables, heads) reads from any config. generation_keys: parameters of
+    generation; dropped_generation_keys: those that the base class throws away.
     """
 
     transformers: str
@@ -148,7 +150,7 @@ def common() -> Common:
     )
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def load_schema(model_type: str) -> Schema | None:
     """The schema of a model type, or None for one that the snapshot does not know."""
     if model_type not in common().model_types:
@@ -156,7 +158,7 @@ def load_schema(model_type: str) -> Schema | None:
     return _schema(model_type, _read(f"models/{model_type}.json"), {})
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def load_inner_schema(owner: str, class_name: str) -> Schema:
     """The schema of a config class that is not registered under a model type, from the file of its owner."""
     data = _read(f"models/{owner}.json")["$defs"]
@@ -208,7 +210,9 @@ def _schema(model_type: str, data: Mapping[str, Any], inner: Mapping[str, Any]) 
         sub_configs={name: _sub_config(name, entry) for name, entry in get("x-sub-configs", _EMPTY).items()},
         steps=tuple(_step(entry) for entry in get("x-steps", ())),
         procedure=tuple(get("x-procedure", ())),
-        tasks={task: tuple(names) if isinstance(names, list) else names for task, names in get("x-tasks", _EMPTY).items()},
+        tasks={
+            task: tuple(names) if isinstance(names, list) else names for task, names in get("x-tasks", _EMPTY).items()
+        },
         other_models=tuple(get("x-other-models", ())),
         also_reads=frozenset(get("x-also-reads", ())),
         properties={name: _property(entry) for name, entry in get("x-properties", _EMPTY).items()},

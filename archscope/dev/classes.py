@@ -11,7 +11,7 @@ import typing
 from typing import Any
 
 from archscope.config.procedures import names as procedure_names
-from archscope.dev.steps import Untranslatable, property_formula, setter_steps, steps_of
+from archscope.dev.steps import UntranslatableError, property_formula, setter_steps, steps_of
 
 Json = Any
 
@@ -39,10 +39,15 @@ _STAGES = ("out_features", "out_indices")
 _LABELS = ("id2label", "label2id")
 
 
-def _encoded(value: Any) -> Any:
-    """Floats that JSON has no word for, in the form that transformers itself saves them in."""
+def _encoded(value: Any, ordered: bool = False) -> Any:
+    """Floats that JSON has no word for, in the form that transformers itself saves them in.
+
+    `ordered`: mappings by their keys, since some classes fill theirs in the order of a set, another in each process.
+    """
     if isinstance(value, list):
-        return [_encoded(v) for v in value]
+        return [_encoded(v, ordered) for v in value]
+    if isinstance(value, dict) and ordered and not all(k.isdecimal() for k in value):
+        return {k: _encoded(value[k], ordered) for k in sorted(value)}
     if isinstance(value, float) and (value != value or abs(value) == float("inf")):
         return {"__float__": "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}
     return value
@@ -104,7 +109,10 @@ def _merged(parts: list[Json]) -> Json:
     arrays = [p for p in unique if p.get("type") == "array"]
     rest = [p for p in unique if p.get("type") != "array"]
     if len(arrays) == 1 and all(set(p) == {"type"} for p in rest):
-        return {"type": [*(w for p in rest for w in _words(p)), "array"], **{k: v for k, v in arrays[0].items() if k != "type"}}
+        return {
+            "type": [*(w for p in rest for w in _words(p)), "array"],
+            **{k: v for k, v in arrays[0].items() if k != "type"},
+        }
     return {"anyOf": unique}
 
 
@@ -167,9 +175,14 @@ def field_schema(field: dataclasses.Field[Any], instance: Any) -> Json:
     if isinstance(field.type, str):
         entry["x-unchecked"] = True
     effective = vars(instance).get(field.name) if instance is not None else None
-    if instance is not None and is_json(effective) and _encoded(_listed(effective)) != entry.get("default"):
-        if not (field.name in _LABELS and len(effective or ()) == 2):
-            entry["x-effective"] = _encoded(_listed(effective))
+    plain = field.name in _LABELS and len(effective or ()) == 2
+    if (
+        instance is not None
+        and not plain
+        and is_json(effective)
+        and _encoded(_listed(effective)) != entry.get("default")
+    ):
+        entry["x-effective"] = _encoded(_listed(effective), ordered=True)
     return entry
 
 
@@ -177,7 +190,7 @@ def instantiate(cls: Any) -> Any:
     """The config with nothing given, or None where the class refuses that."""
     try:
         return cls()
-    except Exception:  # noqa: BLE001 - any class may refuse in its own way; the schema then says nothing of it
+    except Exception:
         return None
 
 
@@ -202,9 +215,9 @@ def class_schema(cls: Any, registered: dict[type, str]) -> dict[str, Json]:
     chain = [k.__name__ for k in cls.__mro__ if "__post_init__" in vars(k)]
     try:
         if chain[0] in procedure_names():
-            raise Untranslatable("written by hand")
+            raise UntranslatableError("written by hand")
         result["x-steps"] = steps_of(cls, frozenset(f.name for f in dataclasses.fields(cls)))
-    except Untranslatable:
+    except UntranslatableError:
         result["x-procedure"] = chain[:-1]
     result["properties"] = properties
     return result
@@ -270,7 +283,7 @@ def _properties_of(cls: Any) -> dict[str, Json]:
             found[name] = {"formula": formula} if formula else {}
             try:
                 steps = setter_steps(cls, value, fields)
-            except Untranslatable:
+            except UntranslatableError:
                 steps = []
             if steps is not None:
                 found[name]["set"] = steps

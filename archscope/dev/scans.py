@@ -39,7 +39,7 @@ def tasks_of(model_type: str) -> dict[str, Any]:
     return found
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
@@ -96,10 +96,11 @@ def _config_of(node: ast.ClassDef, nodes: dict[str, ast.ClassDef]) -> str:
 def keys_read(cls: Any) -> list[str]:
     """Keys that the class or its models read from the file although the class does not declare them.
 
-    A class whose older files hold the fields of the text part at the top reads those too. Seen as `kwargs.pop("k")`, `kwargs.get("k")`, `kwargs["k"]`, `"k" in kwargs` in the config class and its bases, and as
-    `config.k` or `getattr(config, "k")` in the modeling files beside it.
+    Seen as `kwargs.pop("k")`, `kwargs.get("k")`, `kwargs["k"]`, `"k" in kwargs` or `getattr(self, "k")` in the config
+    class and its bases, and as `config.k` or `getattr(config, "k")` in the modeling files beside it. A class whose
+    older files hold the fields of the text part at the top reads those too.
     """
-    declared = {f for f in getattr(cls, "__dataclass_fields__", {})} | set(cls.attribute_map)
+    declared = {*getattr(cls, "__dataclass_fields__", ()), *cls.attribute_map}
     declared |= {n for n, _ in inspect.getmembers(cls)}
     found: set[str] = set()
     if cls.__name__ in TEXT_AT_TOP:
@@ -142,11 +143,9 @@ def _kwargs_keys(tree: ast.AST) -> set[str]:
     return found - {""}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _config_attributes(path: Path) -> tuple[tuple[str, frozenset[str]], ...]:
-    """For each class and function of a modeling file: the config class it says it is built from ("" for none), and the
-    attributes of `config` that it reads.
-    """
+    """For each class and function of a modeling file: the config class that it names, or "", and what it reads."""
     nodes = {n.name: n for n in _tree(path).body if isinstance(n, ast.ClassDef)}
     found = []
     for node in _tree(path).body:
@@ -176,9 +175,20 @@ def _is_config(node: ast.expr) -> bool:
 
 
 # Modules that read any model's config: weights and dtype, rotary tables, masks, caches, generation, task heads.
-_SHARED = """modeling_utils.py modeling_rope_utils.py masking_utils.py cache_utils.py configuration_utils.py modeling_layers.py
-generation/utils.py generation/configuration_utils.py models/auto/auto_factory.py loss/loss_utils.py
-integrations/moe.py integrations/heterogeneity/configuration_utils.py""".split()
+_SHARED = [
+    "modeling_utils.py",
+    "modeling_rope_utils.py",
+    "masking_utils.py",
+    "cache_utils.py",
+    "configuration_utils.py",
+    "modeling_layers.py",
+    "generation/utils.py",
+    "generation/configuration_utils.py",
+    "models/auto/auto_factory.py",
+    "loss/loss_utils.py",
+    "integrations/moe.py",
+    "integrations/heterogeneity/configuration_utils.py",
+]
 
 
 def keys_read_by_all() -> list[str]:

@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
 
     if transformers.__version__ != SNAPSHOT:
         print(
-            f"the snapshot in schemas/ is of transformers {SNAPSHOT}, but {transformers.__version__} is installed here: "
+            f"the snapshot in schemas/ is of transformers {SNAPSHOT}, but {transformers.__version__} is installed: "
             f"install transformers=={SNAPSHOT}, or change SNAPSHOT in {Path(__file__).name} to make a new one",
             file=sys.stderr,
         )
@@ -66,10 +66,11 @@ def _write(wanted: dict[str, str], differing: list[str]) -> None:
 
 def generate() -> dict[str, str]:
     """Every file that the snapshot consists of: path below schemas/ -> text."""
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
+    from transformers.models.auto import configuration_auto
 
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    classes = {name: CONFIG_MAPPING[name] for name in sorted(CONFIG_MAPPING_NAMES)}
+    mapping: Any = configuration_auto.CONFIG_MAPPING
+    classes = {name: mapping[name] for name in sorted(mapping.keys())}
     registered: dict[type, str] = {}
     for name, cls in classes.items():
         if cls not in registered or cls.model_type == name:
@@ -145,7 +146,8 @@ def _common(names: list[str]) -> dict[str, Any]:
     )
     from transformers.generation.configuration_utils import GenerationConfig
 
-    generation = GenerationConfig()
+    generation: Any = GenerationConfig
+    generation = generation()
     return {
         "$comment": _NOTE,
         "$schema": _DIALECT,
@@ -167,13 +169,36 @@ def _common(names: list[str]) -> dict[str, Any]:
 
 # Keys that the base class, the auto classes or the loader read although no class declares them as a field:
 # configuration_utils.py (__post_init__, from_dict, get_config_dict), auto_factory.py, modeling_utils.py.
-_BASE_KEYS = """
-_attn_implementation _attn_implementation_internal _commit_hash _experts_implementation_internal _name_or_path
-attn_implementation auto_map experts_implementation model_type name_or_path num_labels
-original_max_position_embeddings output_attentions per_layer_config
-partial_rotary_factor quantization_config rope_scaling rope_theta tie_last_hidden_states tokenizer_class torch_dtype
-torchscript transformers_weights use_bfloat16 pruned_heads task_specific_params finetuning_task use_return_dict
-""".split()
+_BASE_KEYS = [
+    "_attn_implementation",
+    "_attn_implementation_internal",
+    "_commit_hash",
+    "_experts_implementation_internal",
+    "_name_or_path",
+    "attn_implementation",
+    "auto_map",
+    "experts_implementation",
+    "model_type",
+    "name_or_path",
+    "num_labels",
+    "original_max_position_embeddings",
+    "output_attentions",
+    "per_layer_config",
+    "partial_rotary_factor",
+    "quantization_config",
+    "rope_scaling",
+    "rope_theta",
+    "tie_last_hidden_states",
+    "tokenizer_class",
+    "torch_dtype",
+    "torchscript",
+    "transformers_weights",
+    "use_bfloat16",
+    "pruned_heads",
+    "task_specific_params",
+    "finetuning_task",
+    "use_return_dict",
+]
 
 
 def _dump(schema: dict[str, Any], indent: str = "") -> str:

@@ -37,8 +37,8 @@ def stages(d: Draft, base: Base) -> None:
 def consolidate(d: Draft, default: str, defaults: Mapping[str, Any], depth: int = 1) -> None:
     """Make `backbone_config` from what names the backbone.
 
-    Source: transformers backbone_utils.py, consolidate_backbone_kwargs_to_config. A `backbone` that is a repository on the
-    Hub cannot be followed here: it is taken for a timm backbone.
+    Source: transformers backbone_utils.py, consolidate_backbone_kwargs_to_config. A `backbone` that is a repository
+    on the Hub cannot be followed here: it is taken for a timm backbone.
     """
     extras, given = d.extras, d.values.get("backbone_config")
     extras.pop("use_timm_backbone", None)

@@ -23,7 +23,7 @@ def doubled_sub_configs(d: Draft, base: Base) -> None:
             complete = _complete(fill(schema, legacy, f"{d.pointer}/{name}_dict"))
             given = {**mapping(d.values.get(name)), **complete}
             sub = fill(schema, given, d.pointer_of(name) or f"{d.pointer}/{name}", written=mapping(d.raw.get(name)))
-            sub.pointers.update({key: "" for key in complete})
+            sub.pointers.update(dict.fromkeys(complete, ""))
             sub.pointers.update({key: f"{d.pointer}/{name}_dict/{key}" for key in legacy})
             d.values[name] = sub
     base()

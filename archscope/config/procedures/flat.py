@@ -47,7 +47,11 @@ def qwen2_vl(d: Draft, base: Base) -> None:
         f"isinstance(vision_config, 'dict') and vision_config.get('model_type') == {whole!r}",
     )
     base()
-    d.put("tie_word_embeddings", "True", "not tie_word_embeddings and attribute(text_config, 'tie_word_embeddings', False)")
+    d.put(
+        "tie_word_embeddings",
+        "True",
+        "not tie_word_embeddings and attribute(text_config, 'tie_word_embeddings', False)",
+    )
 
 
 @procedure("HunYuanVLConfig")
@@ -60,7 +64,11 @@ def hunyuan_vl(d: Draft, base: Base) -> None:
     gather(d, [key for key in d.extras if key in wanted])
     base()
     d.put("vision_config.text_hidden_size", "text_config.hidden_size")
-    d.put("tie_word_embeddings", "True", "not tie_word_embeddings and attribute(text_config, 'tie_word_embeddings', False)")
+    d.put(
+        "tie_word_embeddings",
+        "True",
+        "not tie_word_embeddings and attribute(text_config, 'tie_word_embeddings', False)",
+    )
 
 
 @procedure("FuyuConfig")

@@ -80,16 +80,14 @@ def mpt(d: Draft, base: Base) -> None:
 @procedure("DeepseekV4Config")
 def deepseek_v4(d: Draft, base: Base) -> None:
     """DeepseekV4Config: compression rates, layer kinds, and one rotary embedding for each of two groups of layers."""
-    legacy = {name: d.extras.pop(name, None) for name in
-              ("compress_ratios", "compress_rate_csa", "compress_rate_hca", "num_hash_layers", "qk_rope_head_dim")}  # fmt: skip
-    for name, value in legacy.items():
-        d.lets["let_" + name] = value
+    for name in ("compress_ratios", "compress_rate_csa", "compress_rate_hca", "num_hash_layers", "qk_rope_head_dim"):
+        d.lets["let_" + name] = d.extras.pop(name, None)
     base()
     d.put(
         "quantization_config",
         "{**quantization_config, 'expert_dtype': expert_dtype}",
-        "has('quantization_config') and isinstance(quantization_config, 'dict') and field('expert_dtype', None) is not None "
-        "and 'expert_dtype' not in quantization_config",
+        "has('quantization_config') and isinstance(quantization_config, 'dict') "
+        "and field('expert_dtype', None) is not None and 'expert_dtype' not in quantization_config",
     )
     d.put(
         "compress_rates",
@@ -156,7 +154,10 @@ def dots3_note_text(d: Draft, base: Base) -> None:
         "else 'dense' for i in range(num_hidden_layers)]",
         "mlp_layer_types is None",
     )
-    d.put("shared_experts_intermediate_size", "pop('moe_shared_expert_intermediate_size', shared_experts_intermediate_size)")
+    d.put(
+        "shared_experts_intermediate_size",
+        "pop('moe_shared_expert_intermediate_size', shared_experts_intermediate_size)",
+    )
     d.put("num_key_value_heads", "num_attention_heads", "num_key_value_heads is None")
     d.put("sliding_window", "pop('sliding_window_size', 512)", "sliding_window is None")
     d.put(
@@ -174,9 +175,7 @@ def dots3_note_text(d: Draft, base: Base) -> None:
     d.set_aside("let_swa", f"{{{inner}}}")
     rotary = "pop('swa_qk_rope_head_dim', let_swa['head_dim'] - let_swa['qk_nope_head_dim'])"
     d.set_aside("let_swa", f"{{**let_swa, 'qk_rope_head_dim': {rotary}}}")
-    d.set_key(
-        "per_layer_config", "{i: let_swa for i, word in enumerate(layer_types) if word == 'sliding_attention'}"
-    )
+    d.set_key("per_layer_config", "{i: let_swa for i, word in enumerate(layer_types) if word == 'sliding_attention'}")
     base()
 
 
@@ -303,7 +302,8 @@ def nemotron_h(d: Draft, base: Base) -> None:
 def _renamed(d: Draft, name: str) -> None:
     d.put(
         name,
-        "[{'mamba': 'linear_attention', 'attention': 'full_attention', 'deepseek_sparse_attention': 'indexed_attention', "
+        "[{'mamba': 'linear_attention', 'attention': 'full_attention', "
+        "'deepseek_sparse_attention': 'indexed_attention', "
         f"'qwen_sparse_attention': 'indexed_attention'}}.get(w, w) for w in {name}]",
         f"{name} is not None",
     )

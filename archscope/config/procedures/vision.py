@@ -105,7 +105,11 @@ def minimax_tail(d: Draft, base: Base) -> None:
         "layer_types is None and 'sparse_attention_freq' in let_sparse",
     )
     d.put("layer_types", "['full_attention'] * num_hidden_layers", "layer_types is None")
-    d.put("mlp_layer_types", "['sparse' if f else 'dense' for f in let_moe]", "mlp_layer_types is None and let_moe is not None")
+    d.put(
+        "mlp_layer_types",
+        "['sparse' if f else 'dense' for f in let_moe]",
+        "mlp_layer_types is None and let_moe is not None",
+    )
     d.put("mlp_layer_types", "['sparse'] * num_hidden_layers", "mlp_layer_types is None")
 
 
@@ -190,7 +194,8 @@ def neomme(d: Draft, base: Base) -> None:
         "layer_types is None",
     )
     if "per_layer_config" not in d.extras:
-        sliding, layers = 0, {}
+        sliding = 0
+        layers: dict[int, dict[str, int | None]] = {}
         for i, word in enumerate(sequence(d.values.get("layer_types"))):
             if word == "full_attention":
                 layers[i] = {"sliding_window": None}
@@ -239,7 +244,9 @@ def phi4_audio(d: Draft, base: Base) -> None:
     if type(size) is int and type(reduction) is int and 0 < reduction < 2**64 and abs(size) < 2**64:
         for _ in range(int(math.log2(reduction))):
             size = math.floor((size - 1) / 2 + 1)
-        d.assign("nemo_final_size", size, "input_size halved log2(time_reduction) times", ("input_size", "time_reduction"))
+        d.assign(
+            "nemo_final_size", size, "input_size halved log2(time_reduction) times", ("input_size", "time_reduction")
+        )
     base()
 
 
