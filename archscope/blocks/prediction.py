@@ -5,11 +5,11 @@ transformers builds none of them with a model; they are extra parts of an archit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from archscope.blocks.assembly import Layer, Sublayer
+from archscope.blocks.assembly import Layer, Sublayer, stack
 from archscope.blocks.base import Block, Flow, Port, Repeating
 from archscope.blocks.factories import named_norm, size
 from archscope.blocks.leaves import embedding, linear
@@ -121,6 +121,32 @@ def prediction_layers(
     )
     name = "layers" if c.task == "model" else "model.layers"
     return (PredictionLayers(name=name, role="prediction", layer=one, first=c.num_hidden_layers, count=count),)
+
+
+def joined_prediction(
+    c: Config, layer: Callable[[Any], tuple[Sublayer, ...] | Layer], kinds: Sequence[Hashable]
+) -> tuple[Block, ...]:
+    """Layers of these kinds behind one matrix and one pair of norms, all under `mtp`; none without kinds.
+
+    Source: the names of Qwen's and Mellum's checkpoints (transformers conversion_mapping.py, MtpModel).
+    """
+    if not kinds:
+        return ()
+    d, made = size(c, "hidden_size"), named_norm(c)
+    return (
+        PredictionLayer(
+            name="mtp",
+            role="prediction",
+            width=d,
+            parts=(
+                _as(made("pre_fc_norm_embedding"), "embed_norm"),
+                _as(made("pre_fc_norm_hidden"), "hidden_norm"),
+                linear("fc", 2 * d, d, role="join"),
+                _as(stack("layers", kinds, layer, width=d), "layer"),
+                _as(made("norm"), "norm"),
+            ),
+        ),
+    )
 
 
 def _as(block: Block, role: str) -> Block:

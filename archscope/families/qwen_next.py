@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Branch, Sublayer
+from collections.abc import Callable
+
+from archscope.blocks.assembly import Architecture, Branch, Sublayer, pre_norm
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block
 from archscope.blocks.delta import gated_delta_net
-from archscope.blocks.factories import attention, kinds, mlp, moe, size, sliding_window
+from archscope.blocks.factories import attention, kinds, mlp, moe, named_norm, size, sliding_window
 from archscope.blocks.hyper_connection import gated_residual
 from archscope.blocks.indexer import SparseIndexer
 from archscope.blocks.leaves import linear, rms_norm
 from archscope.blocks.moe import Moe
 from archscope.blocks.ngram import ngram_layer
+from archscope.blocks.plans import stepped_layers
+from archscope.blocks.prediction import joined_prediction
 from archscope.blocks.size import Size
-from archscope.blocks.skeletons import decoder, pre_norm_decoder, with_head
+from archscope.blocks.skeletons import QA_PREFIX, decoder, pre_norm_decoder, with_head
 from archscope.blocks.ssm import StateMixer
 from archscope.config import Config
 from archscope.families.registry import family
@@ -37,7 +41,7 @@ def qwen2_moe(c: Config) -> Architecture:
         c,
         lambda kind: attention(c, bias=c.qkv_bias, out_bias=False, window=sliding_window(c, kind[0])),
         lambda kind: _feed_forward(c, kind[1]),
-        kinds=tuple(zip(c.layer_types, _sparse_layers(c), strict=False)),
+        kinds=tuple(zip(c.layer_types, stepped_layers(c), strict=False)),
     )
     return with_head(c, tower)
 
@@ -64,9 +68,9 @@ def qwen3_next(c: Config) -> Architecture:
         c,
         mixer,
         lambda kind: _feed_forward(c, kind[1]),
-        kinds=tuple(zip(c.layer_types, _sparse_layers(c), strict=False)),
+        kinds=tuple(zip(c.layer_types, stepped_layers(c), strict=False)),
     )
-    return with_head(c, tower, prefixes={"question_answering": "transformer"})
+    return with_head(c, tower, prefixes=QA_PREFIX)
 
 
 @family("qwen3_5_text")
@@ -75,7 +79,8 @@ def qwen3_5_text(c: Config) -> Architecture:
 
     Source: transformers, models/qwen3_5/modeling_qwen3_5.py (Qwen3_5DecoderLayer).
     """
-    return with_head(c, pre_norm_decoder(c, lambda kind: _mixer(c, kind), lambda kind: mlp(c)))
+    tower = pre_norm_decoder(c, lambda kind: _mixer(c, kind), lambda kind: mlp(c))
+    return with_head(c, tower, extra=_prediction(c, lambda: mlp(c)))
 
 
 @family("qwen3_5_moe_text")
@@ -84,7 +89,8 @@ def qwen3_5_moe_text(c: Config) -> Architecture:
 
     Source: transformers, models/qwen3_5_moe/modeling_qwen3_5_moe.py (Qwen3_5MoeDecoderLayer).
     """
-    return with_head(c, pre_norm_decoder(c, lambda kind: _mixer(c, kind), lambda kind: _experts(c, True)))
+    tower = pre_norm_decoder(c, lambda kind: _mixer(c, kind), lambda kind: _experts(c, True))
+    return with_head(c, tower, extra=_prediction(c, lambda: _experts(c, True)))
 
 
 @family("qwen4_exp_text")
@@ -153,6 +159,16 @@ def _indexed_attention(c: Config) -> Attention:
     return attention(c, bias=c.attention_bias, qk_norm="head", gated_queries=True, extras=(indexer,))
 
 
+def _prediction(c: Config, feed_forward: Callable[[], Block]) -> tuple[Block, ...]:
+    """mtp_num_hidden_layers layers of full attention for the tokens after the next."""
+    norm, count = named_norm(c), c.get("mtp_num_hidden_layers")
+
+    def layer(kind: object) -> tuple[Sublayer, ...]:
+        return pre_norm((norm("input_layernorm"), _attention(c)), (norm("post_attention_layernorm"), feed_forward()))
+
+    return joined_prediction(c, layer, ("",) * count if isinstance(count, int) else ())
+
+
 def _mixer(c: Config, kind: object) -> Block:
     return _delta_net(c) if kind == "linear_attention" else _attention(c)
 
@@ -203,12 +219,3 @@ def _experts(c: Config, normalised: bool) -> Moe:
         num_shared=1,
         shared_gate=linear("shared_expert_gate", size(c, "hidden_size"), 1, role="shared_gate"),
     )
-
-
-def _sparse_layers(c: Config) -> list[str]:
-    """Layers with experts ("moe") and without ("dense"), by decoder_sparse_step and mlp_only_layers."""
-    step, only = c.decoder_sparse_step, set(c.mlp_only_layers or ())
-    return [
-        "moe" if i not in only and c.num_experts > 0 and (i + 1) % step == 0 else "dense"
-        for i in range(c.num_hidden_layers)
-    ]
