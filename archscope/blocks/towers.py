@@ -117,10 +117,10 @@ def tower_model(
 ) -> Architecture:
     """One tower as a model of its own: what a composite mounts. Parts that are None are left out.
 
-    `classes` are those that build just this and that no auto table lists.
+    `classes` are those that build just this without being the base model of an auto table.
     """
     made = Tower(name=name, parts=present(*parts), tower=tower, model_type=c.model_type, pointer=c.pointer, width=width)
-    known = c.task == "model" or (not c.task and (not c.model_class or c.model_class in classes))
+    known = c.task == "model" or c.model_class in classes or not (c.task or c.model_class)
     return Architecture(parts=(made,), partial=partial if known else f"what {c.model_class} builds is not known")
 
 

@@ -9,7 +9,7 @@ from archscope.blocks.assembly import Architecture
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, group, weight
 from archscope.blocks.factories import attention, head_size, size
-from archscope.blocks.leaves import conv, layer_norm, linear
+from archscope.blocks.leaves import conv, layer_norm, linear, regroup
 from archscope.blocks.size import Size
 from archscope.blocks.towers import feed_forward, is_mounted, layers, tower_model
 from archscope.config import Config
@@ -93,8 +93,8 @@ def diarization(c: Config) -> Architecture:
 
     Source: transformers, models/nemotron3_diarization/modeling_nemotron3_diarization.py.
     """
-    width = c.sub("head_config").hidden_size
-    return tower_model(c, width, *_speakers(c, OWN, c.task != "model"), tower="audio", classes=(c.model_class,))
+    width, classes = c.sub("head_config").hidden_size, ("Nemotron3DiarizationForAudioFrameClassification",)
+    return tower_model(c, width, *_speakers(c, OWN, c.task != "model"), tower="audio", classes=classes)
 
 
 @family("nemotron3_5_transcribe_audio")
@@ -129,6 +129,7 @@ def _speakers(c: Config, names: _Names, headed: bool) -> tuple[Block, ...]:
         Group(name=encoder, role="encoder", parts=_encoder(audio, names, norms=False)),
         linear(first, head.audio_hidden_size, d, True),
         conv(second, d, d * head.subsampling_factor, 3),
+        regroup("more frames", d * head.subsampling_factor, d),
     )
     if not headed:
         return body
