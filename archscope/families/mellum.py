@@ -18,7 +18,6 @@ def mellum(c: Config) -> Architecture:
 
     Source: transformers, models/mellum/modeling_mellum.py.
     """
-
     norm = named_norm(c)
 
     def feed_forward(kind: tuple[str, str]) -> Block:
