@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from archscope.blocks.assembly import Sublayer, Tower, post_add_norm, pre_norm, stack
 from archscope.blocks.attention import Attention, Position
-from archscope.blocks.base import Block, present
+from archscope.blocks.base import Block, present, weight
 from archscope.blocks.factories import attention, mlp, size
 from archscope.blocks.leaves import embedding, layer_norm, linear
 from archscope.blocks.mlp import Mlp
@@ -168,3 +169,29 @@ def projected(c: Config, width: int, name: str = "embeddings_project", *, always
     """The matrix from tables of another width to the hidden size; none where they are equal, unless `always`."""
     d = size(c, "hidden_size")
     return linear(name, width, d, True, role="projection") if always or width != d else None
+
+
+def position_typed_encoder(
+    c: Config, *after: Block | None, norm: Callable[[str, int], Block] | None = None, frequencies: str = ""
+) -> Tower:
+    """A pre-norm encoder whose position_embedding_type says how positions are given: a table, rotary, or not at all.
+
+    `frequencies` is the name of a saved buffer of rotary frequencies, "" for none.
+    Source: transformers, models/esm/modeling_esm.py (EsmEncoder).
+    """
+    d, kind = size(c, "hidden_size"), c.get("position_embedding_type", "absolute")
+    names = ("attention.LayerNorm", "crossattention.LayerNorm", "LayerNorm")
+    attend = partial(dense_attention, position="rope" if kind == "rotary" else "learned")
+    tables = summed_tables(
+        c,
+        positions=None if kind == "absolute" else 0,
+        segments=False,
+        norm="layer_norm" if c.emb_layer_norm_before else "",
+    )
+    half = (c.get("head_dim") or d // c.num_attention_heads) + 1 >> 1
+    last = (
+        layer_norm("encoder.emb_layer_norm_after", d, eps=c.layer_norm_eps),
+        *after,
+        weight(frequencies, half, parameter=False, role="side buffer") if frequencies else None,
+    )
+    return encoder(c, tables, lambda k: dense_layer(c, norms=names, pre=True, attend=attend, norm=norm), after=last)

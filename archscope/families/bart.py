@@ -263,29 +263,26 @@ def fsmt(c: Config) -> Architecture:
 
     Source: transformers, models/fsmt/modeling_fsmt.py.
     """
-    d, tied = size(c, "hidden_size"), bool(c.tie_word_embeddings)
     at = "" if c.task == "model" else "model."
-    table = f"{at}decoder.embed_tokens.weight" if tied else ""
-    rows = size(c, "max_position_embeddings") + c.pad_token_id + 1
-
-    def make(role: Role) -> Tower:
-        decodes = role == "decoder"
-        words = c.tgt_vocab_size if decodes else c.src_vocab_size
-        output = linear("output_projection", d, words, role="logits", tied_to=table)
-        return side_tower(
-            c,
-            role,
-            f"{at}{role}",
-            "" if decodes else table,
-            lambda kind: side_layer(c, role, position="sinusoidal"),
-            vocabulary=words,
-            rows=rows,
-            after=(output,) if decodes else (),
-        )
-
-    parts = (make("encoder"), make("decoder"))
+    table = f"{at}decoder.embed_tokens.weight" if c.tie_word_embeddings else ""
+    words = linear("output_projection", size(c, "hidden_size"), c.tgt_vocab_size, role="logits", tied_to=table)
+    parts = (_fixed(c, "encoder", at, table), _fixed(c, "decoder", at, "", words))
     ties = tuple(pair for part in parts for pair in tied_names(part, ""))
     known = c.task in ("model", "seq_to_seq_causal_lm")
     return Architecture(
         parts=parts, tied=ties, partial="" if known else f"{c.model_class} has no parameters of its own"
+    )
+
+
+def _fixed(c: Config, role: Role, at: str, tied_to: str, *after: Block) -> Tower:
+    """One side with a vocabulary of its own and a saved table of sines, which starts after the padding index."""
+    return side_tower(
+        c,
+        role,
+        f"{at}{role}",
+        tied_to,
+        lambda kind: side_layer(c, role, position="sinusoidal"),
+        vocabulary=c.tgt_vocab_size if role == "decoder" else c.src_vocab_size,
+        rows=size(c, "max_position_embeddings") + c.pad_token_id + 1,
+        after=after,
     )

@@ -186,16 +186,7 @@ def distilbert(c: Config) -> Architecture:
     Source: transformers, models/distilbert/modeling_distilbert.py.
     """
     d, vocabulary = size(c, "hidden_size"), size(c, "vocab_size")
-    names = ("q_lin", "k_lin", "v_lin", "out_lin")
-
-    def layer(kind: object) -> tuple[Sublayer, ...]:
-        ffn = mlp(c, name="ffn", kind="plain", names=("lin1", "lin2"), bias=True, width=Size(c.hidden_dim, "m"))
-        return post_add_norm(
-            (dense_attention(c, names=names), layer_norm("sa_layer_norm", d, eps=1e-12)),
-            (ffn, layer_norm("output_layer_norm", d, eps=1e-12)),
-        )
-
-    tower = encoder(c, summed_tables(c, segments=False), layer, layers="transformer.layer")
+    tower = encoder(c, summed_tables(c, segments=False), lambda kind: _plain_layer(c), layers="transformer.layer")
     table = "distilbert.embeddings.word_embeddings.weight" if c.tie_word_embeddings else ""
     words = (
         linear("vocab_transform", d, d, True),
@@ -210,3 +201,12 @@ def distilbert(c: Config) -> Architecture:
         "sequence_classification": (head("sequence_classification", *classes),),
     }
     return with_head(c, tower, prefix="distilbert", heads=heads)
+
+
+def _plain_layer(c: Config) -> tuple[Sublayer, ...]:
+    d, eps = size(c, "hidden_size"), 1e-12
+    ffn = mlp(c, name="ffn", kind="plain", names=("lin1", "lin2"), bias=True, width=Size(c.hidden_dim, "m"))
+    return post_add_norm(
+        (dense_attention(c, names=("q_lin", "k_lin", "v_lin", "out_lin")), layer_norm("sa_layer_norm", d, eps=eps)),
+        (ffn, layer_norm("output_layer_norm", d, eps=eps)),
+    )

@@ -62,21 +62,20 @@ def deberta_v2(c: Config) -> Architecture:
     def attend(c: Config, name: str) -> Attention:
         return _attention(c, name, names=names, head_dim=head_dim, bias=True, extras=extras)
 
-    kernel = c.get("conv_kernel_size", 0)
-    beside = (
-        group(
-            "encoder.conv",
-            conv("conv", d, d, kernel, groups=c.get("conv_groups", 1)),
-            layer_norm("LayerNorm", d, eps=c.layer_norm_eps),
-            role="side convolution",
-        )
-        if kernel > 0
-        else None
-    )
     normed = "layer_norm" in [part.strip() for part in c.get("norm_rel_ebd", "none").lower().split("|")]
     norm = layer_norm("encoder.LayerNorm", d, eps=c.layer_norm_eps, role="side norm") if normed else None
     buckets = c.get("position_buckets", -1)
-    return _with_heads(c, _tower(c, attend, 2 * (buckets if buckets > 0 else _span(c)), norm, beside))
+    rows = 2 * (buckets if buckets > 0 else _span(c))
+    return _with_heads(c, _tower(c, attend, rows, norm, _convolution(c)))
+
+
+def _convolution(c: Config) -> Block | None:
+    """A convolution over the tables' sum that is added after the first layer."""
+    d, kernel = size(c, "hidden_size"), c.get("conv_kernel_size", 0)
+    if kernel <= 0:
+        return None
+    matrix = conv("conv", d, d, kernel, groups=c.get("conv_groups", 1))
+    return group("encoder.conv", matrix, layer_norm("LayerNorm", d, eps=c.layer_norm_eps), role="side convolution")
 
 
 def _kinds_of_position(c: Config) -> tuple[str, ...]:

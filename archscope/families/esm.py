@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from archscope.blocks.assembly import Architecture
-from archscope.blocks.base import group, weight
+from archscope.blocks.base import group
 from archscope.blocks.encoder_heads import Heads, dense_classifier, label_heads, language_heads, masked_head
-from archscope.blocks.encoders import dense_attention, dense_layer, encoder, pooler, summed_tables
+from archscope.blocks.encoders import pooler, position_typed_encoder
 from archscope.blocks.factories import attention, mlp, num_labels, size
 from archscope.blocks.leaves import layer_norm, linear
 from archscope.blocks.skeletons import head, pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family
 
-_FREQUENCIES = "encoder.layer.*.attention.self.rotary_embeddings"
+_FREQUENCIES = "encoder.layer.*.attention.self.rotary_embeddings.inv_freq"
 """Where the one buffer of rotary frequencies is saved: transformers 5.24 turns its pattern back with the star in it."""
 
 
@@ -25,39 +24,14 @@ def esm(c: Config) -> Architecture:
 
     Source: transformers, models/esm/modeling_esm.py; conversion_mapping.py saves a LayerNorm as gamma, beta.
     """
-    d, rotary = size(c, "hidden_size"), c.get("position_embedding_type", "absolute") == "rotary"
-    norms = ("attention.LayerNorm", "crossattention.LayerNorm", "LayerNorm")
-    names = ("gamma", "beta")
-    attend = partial(dense_attention, position="rope" if rotary else "learned")
-    layer = partial(
-        dense_layer,
+    rotary = c.get("position_embedding_type", "absolute") == "rotary"
+    maps = c.num_hidden_layers * c.num_attention_heads
+    tower = position_typed_encoder(
         c,
-        norms=norms,
-        pre=True,
-        attend=attend,
-        norm=lambda name, width: replace(layer_norm(name, width, eps=c.layer_norm_eps), names=names),
-    )
-    learned = c.get("position_embedding_type", "absolute") == "absolute"
-    half = (c.get("head_dim") or d // c.num_attention_heads) + 1 >> 1
-    frequencies = weight(f"{_FREQUENCIES}.inv_freq", half, parameter=False, role="side buffer") if rotary else None
-    contacts = linear(
-        "contact_head.regression", c.num_hidden_layers * c.num_attention_heads, 1, True, role="side contacts"
-    )
-    tower = encoder(
-        c,
-        summed_tables(
-            c,
-            positions=None if learned else 0,
-            segments=False,
-            norm="layer_norm" if c.emb_layer_norm_before else "",
-        ),
-        lambda kind: layer(),
-        after=(
-            layer_norm("encoder.emb_layer_norm_after", d, eps=c.layer_norm_eps),
-            pooler(c) if c.task == "model" else None,
-            contacts,
-            frequencies,
-        ),
+        pooler(c) if c.task == "model" else None,
+        linear("contact_head.regression", maps, 1, True, role="side contacts"),
+        norm=lambda name, width: replace(layer_norm(name, width, eps=c.layer_norm_eps), names=("gamma", "beta")),
+        frequencies=_FREQUENCIES if rotary else "",
     )
     words = masked_head(
         c, "esm.embeddings.word_embeddings.weight", name="lm_head", dense="dense", norm="layer_norm", decoder_bias=False

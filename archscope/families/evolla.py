@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from archscope.blocks.assembly import Architecture, Branch, Layer, Projector, Sublayer, Tower, pre_norm, stack
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import weight
-from archscope.blocks.encoders import dense_attention, dense_layer, encoder, summed_tables
+from archscope.blocks.encoders import position_typed_encoder
 from archscope.blocks.factories import attention, mlp, size
 from archscope.blocks.leaves import layer_norm, linear, rms_norm
 from archscope.blocks.mlp import plain_mlp
@@ -18,8 +17,6 @@ from archscope.blocks.skeletons import decoder, vocabulary_head
 from archscope.blocks.towers import square_attention
 from archscope.config import Config
 from archscope.families.registry import family
-
-NORMS = ("attention.LayerNorm", "crossattention.LayerNorm", "LayerNorm")
 
 
 @family("evolla", "EvollaModel")
@@ -76,22 +73,7 @@ def _aligner(c: Config) -> Attention:
 
 def _protein(c: Config, name: str) -> Tower:
     """An encoder of the structure-aware sequence with a saved buffer of rotary frequencies."""
-    p = c.sub("protein_encoder_config")
-    kind = p.get("position_embedding_type", "absolute")
-    d = size(p, "hidden_size")
-    half = (p.get("head_dim") or d // p.num_attention_heads) + 1 >> 1
-    attend = partial(dense_attention, position="rope" if kind == "rotary" else "learned")
-    tables = summed_tables(
-        p,
-        positions=None if kind == "absolute" else 0,
-        segments=False,
-        norm="layer_norm" if p.emb_layer_norm_before else "",
-    )
-    after = (
-        layer_norm("encoder.emb_layer_norm_after", d, eps=p.layer_norm_eps),
-        weight("rotary_embeddings.inv_freq", half, parameter=False, role="side buffer"),
-    )
-    made = encoder(p, tables, lambda k: dense_layer(p, norms=NORMS, pre=True, attend=attend), after=after)
+    made = position_typed_encoder(c.sub("protein_encoder_config"), frequencies="rotary_embeddings.inv_freq")
     return replace(made, name=name, tower="other")
 
 
