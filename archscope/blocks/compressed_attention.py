@@ -15,22 +15,23 @@ from archscope.blocks.size import Size
 class CompressedAttention(Attention):
     """Many query heads over one vector per position that is both key and value, with a low-rank way in and out.
 
-    Every layer sees the last `window` positions; with a `rate` also one entry for each `rate` positions before them, of
-    which an indexer picks `top_k` where it is set. Parts carry the roles q_a, q_a_norm, q_b, kv, k_norm, compressor,
-    indexer, sinks, o_a, o.
+    Without a `rate` a layer sees the last `window` positions. With one it sees the last `local` positions, and one entry
+    for each `rate` positions before them, of which an indexer picks `top_k` where it is set. Parts carry the roles q_a,
+    q_a_norm, q_b, kv, k_norm, compressor, indexer, sinks, o_a, o.
     Shapes: queries (T, num_heads, head_dim), keys and values (T, head_dim); the output in `groups`, each of low rank.
     Source: transformers models/deepseek_v4/modeling_deepseek_v4.py (DeepseekV4Attention).
     """
 
     q_rank: int
     groups: int = 1
+    local: int | None = None
     rate: int | None = None
     top_k: int | None = None
     index_width: int = 0
 
     @property
     def cache_width(self) -> int:
-        """Elements that one layer keeps per token inside the window."""
+        """Elements that one layer keeps per token inside its window."""
         return self.head_dim
 
     @property

@@ -104,8 +104,8 @@ def test_latent_layers_of_dots_differ_by_type() -> None:
 
 
 def test_deepseek_v4_compresses_by_the_rate_of_a_layer() -> None:
-    found = {(one.rate, one.top_k, one.window) for one in blocks(made("deepseek_v4"), CompressedAttention)}
-    assert found == {(4, 512, 128), (128, None, 128)}
+    found = {(one.rate, one.top_k, one.window, one.local) for one in blocks(made("deepseek_v4"), CompressedAttention)}
+    assert found == {(4, 512, None, 128), (128, None, None, 128)}
     assert {one.cache_width for one in blocks(made("deepseek_v4"), CompressedAttention)} == {512}
 
 
