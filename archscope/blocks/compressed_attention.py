@@ -15,7 +15,7 @@ from archscope.blocks.size import Size
 class CompressedAttention(Attention):
     """Many query heads over one vector per position that is both key and value, with a low-rank way in and out.
 
-    Without a `rate` a layer sees the last `window` positions. With one it sees the last `local` positions, and one entry
+    Without a `rate` a layer sees the last `window` positions. With one it sees the last `local` positions, and an entry
     for each `rate` positions before them, of which an indexer picks `top_k` where it is set. Parts carry the roles q_a,
     q_a_norm, q_b, kv, k_norm, compressor, indexer, sinks, o_a, o.
     Shapes: queries (T, num_heads, head_dim), keys and values (T, head_dim); the output in `groups`, each of low rank.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from archscope.blocks.assembly import Architecture, Layer
@@ -14,6 +13,7 @@ from archscope.blocks.compressed_attention import CompressedAttention
 from archscope.blocks.indexer import SparseIndexer
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.blocks.ssm import StateMixer
+from archscope.records import dataclass
 
 _BITS = {"float64": 64, "double": 64, "float32": 32, "float": 32, "float16": 16, "half": 16, "bfloat16": 16, "int8": 8,
          "uint8": 8, "float8_e4m3fn": 8, "float8_e5m2": 8}  # fmt: skip
@@ -23,9 +23,10 @@ _BITS = {"float64": 64, "double": 64, "float32": 32, "float": 32, "float16": 16,
 class CacheShape:
     """What one sequence keeps.
 
-    Units: elements. `growing` per token, in layers that see every token; `windows` per token by the number of tokens that
-    is kept at most; `memory` per token of the encoder (cross-attention, made once); `state` and `convolution` per sequence,
-    whatever its length. Keys of an indexer count with `growing`. `expanded` is what `growing` would be if latents were kept as whole keys and values.
+    Units: elements. `growing` per token, in layers that see every token, keys of an indexer included; `windows` per
+    token by the number of tokens that is kept at most; `memory` per token of the encoder (cross-attention, made once);
+    `state` and `convolution` per sequence, whatever its length. `expanded` is what `growing` would be if latents were
+    kept as whole keys and values.
     """
 
     growing: int
@@ -57,7 +58,8 @@ def cache_shape(architecture: Architecture) -> CacheShape:
 
     Latent attention keeps kv_lora_rank + qk_rope_head_dim per token; `expanded` counts the whole keys and values that
     transformers caches instead.
-    Source: transformers cache_utils.py (DynamicLayer, DynamicSlidingWindowLayer); DeepSeek-V2 (arXiv 2405.04434) section 2.1.
+    Source: transformers cache_utils.py (DynamicLayer, DynamicSlidingWindowLayer); DeepSeek-V2 (arXiv 2405.04434),
+    section 2.1.
     """
     growing = memory = state = convolution = expanded = 0
     windows: Counter[int] = Counter()
@@ -71,13 +73,16 @@ def cache_shape(architecture: Architecture) -> CacheShape:
         whole = times * block.expanded_cache_width if isinstance(block, LatentAttention) else width
         if not block.causal and not (isinstance(block, Attention) and block.is_cross):
             continue
+        if isinstance(block, CompressedAttention) and block.rate and block.local:
+            windows[block.local] += width
+            entries = times * block.compressed_width // block.rate
+            growing, expanded = growing + entries, expanded + entries
+            continue
         window = block.window or (block.chunk if isinstance(block, Attention) else None)
         if isinstance(block, Attention) and block.is_cross:
             memory += width
         elif window:
             windows[window] += width
-            if isinstance(block, CompressedAttention) and block.rate:
-                growing += times * block.compressed_width // block.rate
         else:
             index = _index_width(block) * times
             growing += width + index
@@ -111,6 +116,14 @@ def element_bytes(dtype: str) -> int:
     Units: bytes.
     """
     return max(2, _BITS.get(dtype.removeprefix("torch."), 16) // 8)
+
+
+def weight_bytes(dtype: str) -> int:
+    """Size of one weight of a dtype; four for an unknown dtype, as torch's default has.
+
+    Units: bytes.
+    """
+    return max(1, _BITS.get(dtype.removeprefix("torch."), 32) // 8)
 
 
 def kv_cache_bytes(architecture: Architecture, *, num_tokens: int, dtype: str) -> int:
