@@ -1,4 +1,4 @@
-"""Make the fonts and the width table of the renderer from the Liberation fonts, or check that they are what would be made.
+"""Make the fonts and the width table of the renderer from the Liberation fonts, or check what is there.
 
     python -m archscope.dev.fonts FOLDER --check
     python -m archscope.dev.fonts FOLDER --update
@@ -117,8 +117,8 @@ def _pieces(row: str) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\u00ad", "\\u00ad")
-    return f'"{escaped}"'
+    escaped = text.replace("\\", "\\\\")
+    return f"'{escaped}'" if '"' in escaped else f'"{escaped}"'
 
 
 def _widths(path: Path) -> dict[str, int]:

@@ -1,14 +1,15 @@
 """What a figure says, before anything is placed: one model of it feeds every format.
 
-`Words` are several ways to say one thing, the fullest first: a format takes the first that fits and keeps the fullest for
-the tooltip. Ids are module paths with layer ranges where a node is a module.
+`Words` are several ways to say one thing, the fullest first: a format takes the first that fits and keeps the fullest
+for the tooltip. Ids are module paths with layer ranges where a node is a module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from archscope.records import dataclass
 
 Kind = Literal["emb", "attn", "swa", "ssm", "ffn", "moe", "moe2", "norm", "vis", "op", "io", "other", "cache"]
 Shape = Literal["block", "bar", "pill", "cylinder", "sum", "product"]
@@ -60,8 +61,9 @@ Glyph = Heads | HeadParts | ExpertGrid
 class Node:
     """One box.
 
-    `suffix` stands behind the title in monospaced letters; `mono` says that the title is a parameter's name. `params` counts
-    what all its occurrences hold, None where it holds nothing of its own. `origins` say where its numbers come from.
+    `suffix` stands behind the title in monospaced letters; `mono` says that the title is a parameter's name. `params`
+    counts what all its occurrences hold, None where it holds nothing of its own. `origins` say where its numbers come
+    from.
     """
 
     id: str
@@ -103,8 +105,8 @@ Item = Node | Slot
 class Step:
     """What is between a tap of the residual stream and its add; without both where `residual` is False.
 
-    Items go along the flow: those before the branches, each branch, those after the add. `factor` is what the residual is
-    multiplied by, "" for nothing.
+    Items go along the flow: those before the branches, each branch, those after the add. `factor` is what the residual
+    is multiplied by, "" for nothing; `apart` are the branches that are added elsewhere.
     """
 
     before: tuple[Item, ...]
@@ -112,6 +114,7 @@ class Step:
     after: tuple[Item, ...]
     residual: bool = True
     factor: str = ""
+    apart: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +185,13 @@ class Panel:
     """A detail of one or several blocks of the stack.
 
     A grid has cells and wires; where it is `free`, the wires alone decide where the cells stand. A chain, in which
-    everything follows from left to right, has `chain` alone. `opens` are the ids of the stack's nodes that it explains; `link` says how a chain is joined to the stack.
+    everything follows from left to right, has `chain` alone. `opens` are the ids of the stack's nodes that it explains;
+    `link` says how a chain is joined to the stack.
     """
 
     id: str
     kind: Kind
-    title: str
+    title: Words
     subtitle: Words = ()
     note: Words = ()
     columns: int = 1
@@ -252,10 +256,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A fact of the header."""
+    """A fact: of the header, or of what the model takes in memory. `origin` says where it comes from."""
 
     label: str
     value: str
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +277,7 @@ class Finding:
 class Figure:
     """Everything that a figure of one model says.
 
-    `remarks` are what a reader must know of how far it can be trusted.
+    `remarks` are what a reader must know of how far it can be trusted. `memory` is what weights and cache take.
     """
 
     name: str
@@ -287,6 +292,7 @@ class Figure:
     description: str
     crossings: tuple[Crossing, ...] = ()
     remarks: tuple[str, ...] = ()
+    memory: tuple[Chip, ...] = ()
 
     def frames(self) -> Iterator[Frame]:
         """The frames of all columns."""

@@ -1,7 +1,8 @@
 """A placed figure as SVG.
 
-Only what every consumer has: rect, circle, path, polygon, text, g, title, desc and style; no markers, filters, variables,
-links or scripts. Presentation attributes carry the theme, and classes only override them for readers who prefer dark.
+Only what every consumer has: rect, circle, path, polygon, text, g, title, desc and style; no markers, filters,
+variables, links or scripts. Presentation attributes carry the theme, and classes only override them for readers who
+prefer dark.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ MONO = "'SFMono-Regular', Menlo, Consolas, 'Liberation Mono', Cousine, monospace
 def escape(text: str) -> str:
     """Text that is safe inside an element and inside a quoted attribute."""
     return (
-        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;").replace("'", "&#39;")
+        text.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+        .replace("'", "&#39;")
     )
 
 
@@ -75,7 +80,9 @@ class _Writer:
         match shape:
             case Rect(box, paint, radius):
                 rx = f' rx="{number(radius)}"' if radius else ""
-                place = f'x="{number(box.x)}" y="{number(box.y)}" width="{number(box.width)}" height="{number(box.height)}"'
+                place = (
+                    f'x="{number(box.x)}" y="{number(box.y)}" width="{number(box.width)}" height="{number(box.height)}"'
+                )
                 return f"<rect {place}{rx}{self.paint(paint)}/>"
             case Circle(x, y, radius, paint):
                 return f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"{self.paint(paint)}/>'

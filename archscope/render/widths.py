@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import cache
 from collections.abc import Mapping
+from functools import cache
 
 from archscope.render.advances import BOLD, MONO, REGULAR
 

@@ -21,7 +21,8 @@ from archscope.render.compose.badges import Badges, listed
 from archscope.render.compose.chains import beside, prediction
 from archscope.render.compose.columns import columns
 from archscope.render.compose.context import Context
-from archscope.render.compose.header import chips, name_of
+from archscope.render.compose.harmless import harmless
+from archscope.render.compose.header import chips, memory, name_of
 from archscope.render.compose.outline import Outline, outline
 from archscope.render.compose.pattern import strip
 from archscope.render.compose.places import Alternative
@@ -56,7 +57,7 @@ def compose(model: Model) -> Figure:
     details = _details(ctx, stacks)
     further = beside(ctx, plan)
     remarks = (*_trust(model), *ctx.remarks)
-    return Figure(
+    figure = Figure(
         name=name,
         model_class=structure.config.model_class or structure.config.model_type,
         source=ctx.file,
@@ -69,7 +70,9 @@ def compose(model: Model) -> Figure:
         description=describe(name, stacks, strips, parameters.total, remarks),
         crossings=_crossings(ctx, stacks),
         remarks=remarks,
+        memory=memory(ctx, plan, parameters),
     )
+    return harmless(figure)
 
 
 def _why_not(model: Model) -> str:
@@ -77,7 +80,8 @@ def _why_not(model: Model) -> str:
         return f"{model.document.name} is not the configuration of a model, so there is nothing to draw"
     model_type = model.config.model_type
     if not model_type:
-        return f"{model.document.name} does not say its model_type, so there is nothing to draw; run `archscope check` on it"
+        said = f"{model.document.name} does not say its model_type, so there is nothing to draw"
+        return f"{said}; run `archscope check` on it"
     errors = sum(one.severity.value == "error" for one in model.diagnostics)
     if errors:
         return f"no structure follows from {model.document.name}: run `archscope check` on it and mend its errors first"
@@ -135,7 +139,8 @@ def _details(ctx: Context, stacks: Sequence[Column]) -> tuple[Panel, ...]:
         if maker is not None and key is not None and not told:
             subjects.setdefault(key, (maker, []))[1].append((node_id, group))
     made = [
-        maker(ctx, tuple(groups), groups[0][1].uses[0].pointer) for maker, groups in list(subjects.values())[:MOST_PANELS]
+        maker(ctx, tuple(groups), groups[0][1].uses[0].pointer)
+        for maker, groups in list(subjects.values())[:MOST_PANELS]
     ]
     if len(subjects) > len(made):
         ctx.remarks.append(f"{len(subjects) - len(made)} further mechanisms have no detail here")

@@ -9,8 +9,9 @@ from archscope.blocks.base import Block
 from archscope.costs.kv_cache import element_bytes
 from archscope.render.compose.context import Context
 from archscope.render.compose.grid import Grid, at, stream
-from archscope.render.compose.labels import label, rotary, rotary_scaling, scale
+from archscope.render.compose.labels import label, scale
 from archscope.render.compose.places import Alternative
+from archscope.render.compose.positions import rope_facts, rope_title, rotary_scaling
 from archscope.render.figure import Heads, Panel, Words
 from archscope.render.quantities import in_bytes, plural, real, short_real, whole
 
@@ -21,7 +22,9 @@ COLUMN = {"q": 0, "k": 1, "v": 2}
 
 def key(block: Attention) -> object:
     """Attention blocks with equal keys share a panel: they differ in reach and positions only."""
-    parts = tuple((part.role, part.in_width, part.out_width) for part in block.parts if part.role not in ("bias", "sinks"))
+    parts = tuple(
+        (part.role, part.in_width, part.out_width) for part in block.parts if part.role not in ("bias", "sinks")
+    )
     return ("attention", block.num_heads, block.num_kv_heads, block.head_dim, block.is_cross, parts)
 
 
@@ -57,12 +60,12 @@ def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str)
     )
 
 
-def _title(blocks: Sequence[Attention]) -> str:
+def _title(blocks: Sequence[Attention]) -> Words:
     titles = list(dict.fromkeys(label(block).title[0] for block in blocks))
     if len(titles) == 1:
         bare = all(block.position == "none" and not block.is_cross for block in blocks)
-        return f"{titles[0]}, no positional encoding" if bare else titles[0]
-    return "Attention, both kinds" if len(titles) == 2 else "Attention, all kinds"
+        return (f"{titles[0]}, no positional encoding", f"{titles[0]}, no RoPE", titles[0]) if bare else (titles[0],)
+    return ("Attention, both kinds",) if len(titles) == 2 else ("Attention, all kinds",)
 
 
 def _subtitle(block: Attention) -> Words:
@@ -158,19 +161,12 @@ def _rope(
     grid.next_row()
     lines = _rope_lines(ctx, groups, ropes, pointer)
     made = grid.op("rope", rope_title(ropes[0], blocks[0].head_dim), 0, len(turned), lines=lines,
-                   badge=ctx.badge(*blocks, part="rope"))  # fmt: skip
+                   badge=ctx.badge(*blocks, part="rope"), origins=ctx.rope_origins(pointer))  # fmt: skip
     moved = dict(ends)
     for one in turned:
         grid.wire(ends[one], at(made, COLUMN[one]))
         moved[one] = at(made, COLUMN[one])
     return moved
-
-
-def rope_title(rope: Rope, head_dim: int) -> Words:
-    """"RoPE", with the part of a head that turns where it is not all of it."""
-    if rope.dim is None or rope.dim >= head_dim:
-        return ("RoPE",)
-    return (f"RoPE on {whole(rope.dim)} of {whole(head_dim)} dims", f"RoPE, {whole(rope.dim)} of {whole(head_dim)}")
 
 
 def _rope_lines(
@@ -187,22 +183,6 @@ def _rope_lines(
             said = ", ".join(filter(None, (theta, rotary_scaling(block.rope))))
             lines.append((f"{group.label.short} {said}", said))
     return tuple(dict.fromkeys(reversed(lines)))
-
-
-def rope_facts(ctx: Context, rope: Rope, pointer: str) -> tuple[Words, ...]:
-    """Base and scaling on one line, the stretched length on the next."""
-    given = ctx.config_at(pointer).rope.values()
-    mark = " (default)" if given and all("rope_theta" not in one.pointers for one in given) else ""
-    base = "" if rope.theta is None else f"θ = {real(rope.theta)}{mark}"
-    scaling = rotary_scaling(rope)
-    long = scaling.replace(" ×", " scaling ×") if "×" in scaling else scaling
-    first = tuple(dict.fromkeys(" · ".join(filter(None, (base, said))) for said in (long, scaling)))
-    lines: list[Words] = [(*first, *rotary(rope))] if base or scaling else []
-    if scaling and rope.original is not None and rope.maximum is not None and rope.original != rope.maximum:
-        lines.append((f"{whole(rope.original)} → {whole(rope.maximum)} positions", f"to {whole(rope.maximum)}"))
-    if rope.sections:
-        lines.append((f"sections {' + '.join(map(whole, rope.sections[:6]))}",))
-    return tuple(lines)
 
 
 def _caches(grid: Grid, block: Attention, ends: dict[str, str]) -> dict[str, str]:

@@ -57,7 +57,9 @@ def badge(diagnostics: Sequence[Diagnostic]) -> Badge | None:
         return None
     worst = max(diagnostics, key=lambda one: one.severity.rank)
     name = worst.rule if len(diagnostics) == 1 else f"{len(diagnostics)} findings"
-    details = tuple(f"{one.severity.value} {one.rule}: {one.message[:LONGEST]} ({location(one)})" for one in diagnostics)
+    details = tuple(
+        f"{one.severity.value} {one.rule}: {one.message[:LONGEST]} ({location(one)})" for one in diagnostics
+    )
     return Badge(worst.severity.value, name, details)
 
 

@@ -19,24 +19,32 @@ from archscope.render.figure import Kind, Node, Panel, Words
 from archscope.render.quantities import count, plural, whole
 
 MOST_NODES = 5
-NAMES = {"vision": "Vision tower", "audio": "Audio tower", "text": "Text tower", "encoder": "Encoder", "decoder": "Decoder"}
+NAMES = {
+    "vision": "Vision tower",
+    "audio": "Audio tower",
+    "text": "Text tower",
+    "encoder": "Encoder",
+    "decoder": "Decoder",
+}
 
 
 def beside(ctx: Context, plan: Outline) -> tuple[Panel, ...]:
     """A panel for each further tower with its projectors, one for what has no known place."""
     main = plan.stacks[-1].block if plan.stacks else None
     attends = isinstance(main, Tower) and crosses(main)
-    made = [_tower_panel(ctx, chain, attends) for chain in plan.beside]
+    made = [_tower_panel(ctx, chain, attends, bool(plan.heads)) for chain in plan.beside]
     if plan.others:
         made.append(_others(ctx, plan.others))
     return tuple(made)
 
 
-def _tower_panel(ctx: Context, chain: Sequence[Part], attends: bool) -> Panel:
+def _tower_panel(ctx: Context, chain: Sequence[Part], attends: bool, writes: bool) -> Panel:
+    """Source, tower and projectors. What it gives goes into the text where there is a projector, or text comes out."""
     tower = chain[0].block
     role = tower.tower if isinstance(tower, Tower) else tower.role if isinstance(tower, Opaque) else ""
     total = sum(of_block(part.block) for part in chain)
-    feeds = role in ("vision", "audio") or any(isinstance(part.block, Projector) for part in chain)
+    projects = any(isinstance(part.block, Projector) for part in chain)
+    feeds = projects or (writes and role in ("vision", "audio"))
     where = "its output is attended to" if attends and feeds else "outside the text stack"
     known = not isinstance(tower, Opaque)
     source = _source(ctx, tower) if role in ("vision", "audio") else ()
@@ -45,7 +53,7 @@ def _tower_panel(ctx: Context, chain: Sequence[Part], attends: bool) -> Panel:
     return Panel(
         id=f"{chain[0].path or 'tower'}#panel",
         kind="vis",
-        title=NAMES.get(role, "Projector" if isinstance(tower, Projector) else "Further tower"),
+        title=(NAMES.get(role, "Projector" if isinstance(tower, Projector) else "Further tower"),),
         subtitle=(size, f"{count(total)} params"),
         chain=(*source, *nodes)[:MOST_NODES],
         link="into_embedding" if feeds and not attends else "none",
@@ -84,7 +92,9 @@ def _tower_node(ctx: Context, tower: Tower, path: str) -> Node:
     width = whole(tower.width) if tower.width else ""
     lines: list[Words] = []
     if number:
-        lines.append((f"{plural(number, 'layer')}, {width}" if width else plural(number, "layer"), plural(number, "layer")))
+        lines.append(
+            (f"{plural(number, 'layer')}, {width}" if width else plural(number, "layer"), plural(number, "layer"))
+        )
     detail = _layer_detail(stacks)
     if detail:
         lines.append(detail)
@@ -106,7 +116,10 @@ def _layer_detail(stacks: Sequence[Stack]) -> Words:
         for layer in stack.layers:
             for block in layer.children():
                 if isinstance(block, Attention):
-                    return (f"{plural(block.num_heads, 'head')}, d = {whole(block.head_dim)}", plural(block.num_heads, "head"))
+                    return (
+                        f"{plural(block.num_heads, 'head')}, d = {whole(block.head_dim)}",
+                        plural(block.num_heads, "head"),
+                    )
     return ()
 
 
@@ -131,7 +144,7 @@ def _others(ctx: Context, parts: Sequence[Part]) -> Panel:
     return Panel(
         id="others#panel",
         kind="other",
-        title="Further parts",
+        title=("Further parts",),
         subtitle=(f"{total} params" + (f", {more} more not drawn" if more else ""),),
         chain=nodes,
         link="none",
@@ -154,8 +167,11 @@ def prediction(ctx: Context, architecture: Architecture) -> tuple[Panel, ...]:
         Panel(
             id="extra#panel",
             kind="other",
-            title=f"Multi-token prediction × {whole(number)}",
-            subtitle=(f"{count(total)} extra params, training and speculative decoding only", f"{count(total)} extra params"),
+            title=(f"Multi-token prediction × {whole(number)}",),
+            subtitle=(
+                f"{count(total)} extra params, training and speculative decoding only",
+                f"{count(total)} extra params",
+            ),
             chain=nodes[:MOST_NODES],
             link="from_stack",
         ),
@@ -180,7 +196,7 @@ def _prediction_nodes(ctx: Context, first: Block, layers: Sequence[Layer]) -> It
     inner = first
     while isinstance(inner, Group | Repeating) and len(inner.children()) == 1:
         inner = inner.children()[0]
-    parts = [part for part in _spread(inner)]
+    parts = list(_spread(inner))
     path = first.name or "extra"
     norms = [part for part in parts if isinstance(part, Norm)]
     entry = [norm for norm in norms if norm.role in ("hidden_norm", "embed_norm")]
@@ -189,7 +205,9 @@ def _prediction_nodes(ctx: Context, first: Block, layers: Sequence[Layer]) -> It
     for part in parts:
         if isinstance(part, Linear) and part.in_features == 2 * part.out_features:
             shape: Words = (f"{whole(part.in_features)} → {whole(part.out_features)}",)
-            yield (Node(ctx.unique(join(path, part.name)), "other", (part.name.rpartition(".")[2],), (shape,), mono=True),)
+            yield (
+                Node(ctx.unique(join(path, part.name)), "other", (part.name.rpartition(".")[2],), (shape,), mono=True),
+            )
     if layers:
         sparse = any(isinstance(block, Moe) for block in layers[0].children())
         kind: Kind = "moe" if sparse else "ffn" if any(isinstance(b, Mlp) for b in layers[0].children()) else "attn"

@@ -12,6 +12,7 @@ from archscope.blocks.leaves import Embedding, Linear, Norm
 from archscope.costs.parameters import of_block
 from archscope.render.compose.context import Context
 from archscope.render.compose.frames import frames
+from archscope.render.compose.grid import names
 from archscope.render.compose.labels import label
 from archscope.render.compose.outline import Outline, Part
 from archscope.render.figure import Column, Frame, Node, Words
@@ -124,11 +125,11 @@ def module(ctx: Context, block: Block, path: str, pointer: str) -> Node:
     """Any block as a node of its own."""
     named = label(block)
     params = of_block(block)
-    size: Words = (f"{count(params)} params", count(params)) if params else ()
+    size: Words = (plural_params(params), count(params)) if params else ()
     return Node(
         id=ctx.unique(path or type(block).__name__.lower()),
         kind=named.kind,
-        title=named.title,
+        title=names(named.title[0]) if named.mono else named.title,
         lines=tuple(filter(None, (named.line, size))),
         mono=named.mono,
         shape="bar" if isinstance(block, Norm) else "block",
@@ -136,6 +137,11 @@ def module(ctx: Context, block: Block, path: str, pointer: str) -> Node:
         origins=ctx.origins((block,), pointer),
         badge=ctx.badge(block),
     )
+
+
+def plural_params(params: int) -> str:
+    """A number of parameters with its noun."""
+    return "1 param" if params == 1 else f"{count(params)} params"
 
 
 # Above the layers
@@ -205,4 +211,3 @@ def _head(ctx: Context, part: Part, pointer: str) -> Node:
         origins=ctx.origins(blocks, pointer),
         badge=ctx.badge(*blocks),
     )
-

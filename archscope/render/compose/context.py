@@ -24,7 +24,8 @@ LONGEST_VALUE = 60
 class Context:
     """One figure being composed: the structure, the file that it comes from, the findings about it.
 
-    `drawn` has what the nodes of the stacks stand for, along the flow, each with the node's id; `remarks` what the figure leaves out.
+    `drawn` has what the nodes of the stacks stand for, along the flow, each with the node's id; `remarks` what the
+    figure leaves out.
     """
 
     def __init__(self, structure: Structure, document: Document, badges: Badges) -> None:
@@ -75,10 +76,20 @@ class Context:
         if origin.pointer:
             line = self.document.place(path_of(origin.pointer)).line
             at = self.file if line is None else f"{self.file}:{line}"
-            written = origin.as_written or name
-            return f"{at} {written} = {value}" + (f" ({name})" if written != name else "")
+            written = origin.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+            return f"{at} {written} = {value}"
         reason = f"{origin.kind}: {origin.source}" if origin.source else origin.kind
         return f"{name} = {value} ({reason})"
+
+    def rope_origins(self, pointer: str) -> tuple[str, ...]:
+        """A line for each key that the file writes about the rotary embedding."""
+        found = {}
+        for rope in self.config_at(pointer).rope.values():
+            for key, where in rope.pointers.items():
+                line = self.document.place(path_of(where)).line
+                at = self.file if line is None else f"{self.file}:{line}"
+                found[where] = f"{at} {key} = {shown(rope.get(key))}"
+        return tuple(found.values())[:MOST_ORIGINS]
 
     def is_default(self, name: str, pointer: str) -> bool:
         """Whether the file leaves a field out and the class fills it in."""

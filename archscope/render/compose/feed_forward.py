@@ -61,7 +61,7 @@ def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str)
     return Panel(
         id=f"{groups[0][0]}#panel",
         kind="ffn",
-        title=label(block).title[0],
+        title=label(block).title,
         columns=2,
         cells=tuple(grid.cells),
         wires=tuple(grid.wires),
@@ -103,7 +103,7 @@ def moe_panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: 
     return Panel(
         id=f"{groups[0][0]}#panel",
         kind="moe",
-        title="Mixture of experts",
+        title=("Mixture of experts",),
         subtitle=_subtitle(block),
         columns=3,
         cells=tuple(grid.cells),
@@ -122,7 +122,7 @@ def _subtitle(block: Moe) -> Words:
 
 
 def _router_lines(router: Router) -> tuple[Words, ...]:
-    scoring = "" if router.scoring == "none" else router.scoring
+    scoring: str = "" if router.scoring == "none" else router.scoring
     scoring += " + bias" if router.bias_corrected else ""
     choice = f"top-{whole(router.top_k)}"
     if router.groups > 1:
@@ -146,7 +146,15 @@ def _experts(grid: Grid, block: Moe, span: float) -> str:
     said = f"Routed experts, {name} {shape}" if name else f"Routed experts, {shape}"
     glyph = ExpertGrid(int(experts.count), int(experts.active), int(router.groups), int(router.top_groups))
     lines: tuple[Words, ...] = ((f"{count(each)} each",),)
-    return grid.op("experts", (said, f"Experts, {shape}", "Experts"), 0, span, kind="moe", lines=lines, glyph=glyph)
+    return grid.op(
+        "experts",
+        (said, f"Routed experts, {shape}", f"Experts, {shape}", "Experts"),
+        0,
+        span,
+        kind="moe",
+        lines=lines,
+        glyph=glyph,
+    )
 
 
 def _shared(ctx: Context, grid: Grid, block: Moe) -> str:
@@ -161,5 +169,7 @@ def _shared(ctx: Context, grid: Grid, block: Moe) -> str:
     if block.shared_gate is not None:
         lines.append(("sigmoid gate",))
     lines.append((count(of_block(shared)),))
-    title = (f"{block.num_shared} shared experts", "Shared experts", "Shared") if several else ("Shared expert", "Shared")
+    title = (
+        (f"{block.num_shared} shared experts", "Shared experts", "Shared") if several else ("Shared expert", "Shared")
+    )
     return grid.op("shared", title, 2, kind="moe", lines=tuple(lines), badge=ctx.badge(shared), rows=2)

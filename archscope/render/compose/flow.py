@@ -11,13 +11,13 @@ from archscope.blocks.leaves import Conv, Norm
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.ssm import StateMixer
 from archscope.costs.parameters import of_block
-from archscope.render.compose.attention import rope_facts, rope_title
 from archscope.render.compose.context import Context
 from archscope.render.compose.grid import names, part_lines, stream
 from archscope.render.compose.labels import activation, label, mechanism
 from archscope.render.compose.places import Alternative
+from archscope.render.compose.positions import rope_facts, rope_title
 from archscope.render.compose.state import state_line
-from archscope.render.figure import Cell, Input, Node, Panel, Shape, Wire, Words
+from archscope.render.figure import Cell, Input, Kind, Node, Panel, Shape, Wire, Words
 from archscope.render.quantities import count
 
 MOST_CELLS = 18
@@ -56,7 +56,7 @@ def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str)
     return Panel(
         id=f"{node_id}#panel",
         kind=named.kind,
-        title=named.title[0],
+        title=named.title,
         subtitle=_subtitle(block, maker.undrawn()),
         cells=tuple(Cell(node, 0, 0) for node in maker.nodes.values()),
         wires=tuple(dict.fromkeys(maker.wires)),
@@ -152,8 +152,9 @@ class _Maker:
         if role == "#act":
             name = self.block.activation if isinstance(self.block, Mlp) else ""
             return Node(node_id, "op", (activation(name) or "activation",), shape="bar")
-        kind = "attn" if role == "#attend" else "op"
-        return Node(node_id, kind, tuple(dict.fromkeys((OPERATIONS.get(role, plain), plain))), shape="bar")
+        kind: Kind = "attn" if role == "#attend" else "op"
+        short = "attention" if role == "#attend" else plain
+        return Node(node_id, kind, tuple(dict.fromkeys((OPERATIONS.get(role, plain), short))), shape="bar")
 
     def inputs(self) -> tuple[Input, ...]:
         """What comes in from below."""

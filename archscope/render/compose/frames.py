@@ -108,6 +108,7 @@ def _step(
         branches=branches,
         after=item([one.after for one, _ in kinds]),
         residual=first.residual,
+        apart=tuple(index for index, one in enumerate(first.branches) if one.joins is not None),
         factor="" if first.residual_scale in (None, 1, 1.0) else f"× {real(first.residual_scale or 0.0)}",
     )
 

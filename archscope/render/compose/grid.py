@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from archscope.blocks.base import Block
 from archscope.blocks.leaves import Linear, Norm
 from archscope.costs.parameters import of_block
@@ -69,10 +71,12 @@ class Grid:
         shape: Shape = "block",
         glyph: Glyph | None = None,
         badge: Badge | None = None,
+        origins: tuple[str, ...] = (),
         rows: int = 1,
     ) -> str:
         """An operation without parameters of its own."""
-        node = Node(self.ctx.unique(f"{self.prefix}#{name}"), kind, title, lines, shape=shape, glyph=glyph, badge=badge)
+        node_id = self.ctx.unique(f"{self.prefix}#{name}")
+        node = Node(node_id, kind, title, lines, shape=shape, glyph=glyph, badge=badge, origins=origins)
         return self.put(node, column, span, rows=rows)
 
     def put(self, node: Node, column: float, span: float = 1, *, rows: int = 1) -> str:
@@ -92,7 +96,7 @@ class Grid:
     def chain(self, *ids: str) -> str:
         """Connect cells one after another; empty ids are left out. Returns the last one."""
         some = [one for one in ids if one]
-        for source, target in zip(some, some[1:], strict=False):
+        for source, target in pairwise(some):
             self.wire(source, target)
         return some[-1]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from archscope.blocks.assembly import Architecture, Stack, Tower
-from archscope.costs.kv_cache import CacheShape, cache_shape, element_bytes
+from archscope.costs.kv_cache import CacheShape, cache_shape, element_bytes, weight_bytes
 from archscope.costs.parameters import Parameters
 from archscope.render.compose.context import Context
 from archscope.render.compose.outline import Outline
@@ -53,11 +53,11 @@ def chips(ctx: Context, plan: Outline, parameters: Parameters) -> tuple[Chip, ..
         made.append(Chip("active", f"{count(parameters.active)} / token"))
     layers = [sum(len(stack) for stack in _stacks(part.block)) for part in plan.stacks]
     if any(layers):
-        made.append(Chip("layers", " + ".join(map(whole, layers))))
+        made.append(Chip("layers", " + ".join(map(whole, layers)), ctx.origin("num_hidden_layers", pointer)))
     made += _field(ctx, pointer, "context", "max_position_embeddings")
     made += _cache(ctx, architecture)
     made += _field(ctx, pointer, "vocabulary", "vocab_size")
-    made.append(Chip("dtype", dtype(ctx)))
+    made.append(Chip("dtype", dtype(ctx), ctx.origin("dtype", "")))
     return tuple(made)
 
 
@@ -68,7 +68,8 @@ def _stacks(block: object) -> tuple[Stack, ...]:
 def _field(ctx: Context, pointer: str, label: str, field: str) -> Iterator[Chip]:
     value = ctx.config_at(pointer).get(field)
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        yield Chip(label, whole(value) + (" (default)" if ctx.is_default(field, pointer) else ""))
+        mark = " (default)" if ctx.is_default(field, pointer) else ""
+        yield Chip(label, whole(value) + mark, ctx.origin(field, pointer))
 
 
 def _cache(ctx: Context, architecture: Architecture) -> Iterator[Chip]:
@@ -99,6 +100,29 @@ def state_bytes(shape: CacheShape, size: int) -> int:
     Units: bytes per sequence.
     """
     return shape.state * STATE_BYTES + shape.convolution * size
+
+
+def memory(ctx: Context, plan: Outline, parameters: Parameters) -> tuple[Chip, ...]:
+    """What weights, cache and state take, each with how it comes about."""
+    plain = ctx.structure.dtype
+    each = element_bytes(plain)
+    size = weight_bytes(plain)
+    made = [
+        Chip(
+            "weights", f"{in_bytes(parameters.total * size)} = {whole(parameters.total)} × {size} bytes ({plain[:24]})"
+        )
+    ]
+    shape = cache_shape(ctx.structure.architecture)
+    main = plan.stacks[-1].block if plan.stacks else None
+    longest = ctx.config_at(main.pointer if isinstance(main, Tower) else "").get("max_position_embeddings")
+    if shape.per_token:
+        made.append(Chip("KV cache", f"{cache_words(shape, each)} = {whole(shape.per_token)} elements × {each} bytes"))
+    if shape.per_token and isinstance(longest, int) and not isinstance(longest, bool) and 0 < longest < 10**12:
+        made.append(Chip("", f"{in_bytes(shape.elements(longest) * each)} for one sequence of {whole(longest)} tokens"))
+    state = state_bytes(shape, each)
+    if state:
+        made.append(Chip("state", f"{in_bytes(state)} per sequence, whatever its length"))
+    return tuple(made)
 
 
 def dtype(ctx: Context) -> str:

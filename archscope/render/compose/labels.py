@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from archscope.blocks.assembly import Head, Opaque
-from archscope.blocks.attention import Attention, Rope
+from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, Weight
 from archscope.blocks.conformer import ConvolutionModule
 from archscope.blocks.latent_attention import LatentAttention
@@ -16,15 +16,17 @@ from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Experts, Moe, Router
 from archscope.blocks.patches import PatchEmbedding
 from archscope.blocks.ssm import StateMixer
+from archscope.render.compose.positions import position
 from archscope.render.figure import Category, Kind, Words
-from archscope.render.quantities import plural, real, short_real, whole
+from archscope.render.quantities import plural, real, whole
 
 
 class Label(NamedTuple):
     """How one block is named.
 
-    `line` has its numbers. `contrast` and `distinct` are its title and its line beside blocks of the same shape that see
-    more or fewer positions; `short` is the word for it in a list of kinds of layers; `category` its cell in the layer pattern, None for what no pattern tells apart.
+    `line` has its numbers. `contrast` and `distinct` are its title and its line beside blocks of the same shape that
+    see more or fewer positions; `short` is the word for it in a list of kinds of layers; `category` its cell in the
+    layer pattern, None for what no pattern tells apart.
     """
 
     kind: Kind
@@ -124,32 +126,6 @@ def _reach(block: Attention) -> Words:
     return tuple(dict.fromkeys((full, " · ".join((*seen, *where[-1:])), seen[0])))
 
 
-def position(block: Attention | LatentAttention) -> Words:
-    """How positions come into a block: its rotary base, or what it has instead."""
-    if block.rope is not None:
-        return rotary(block.rope)
-    named = {"none": "no RoPE", "alibi": "ALiBi", "relative": "relative positions"}
-    found = named.get(block.position, "") if isinstance(block, Attention) else ""
-    return (found,) if found else ()
-
-
-def rotary(rope: Rope) -> Words:
-    """Base and scaling of a rotary embedding."""
-    scaling = rotary_scaling(rope)
-    base = "" if rope.theta is None else f"θ = {real(rope.theta)}"
-    tight = "" if rope.theta is None else f"θ = {short_real(rope.theta)}"
-    both = [", ".join(filter(None, (said, scaling))) for said in (base, tight)]
-    return tuple(dict.fromkeys(filter(None, (*both, tight or scaling))))
-
-
-def rotary_scaling(rope: Rope) -> str:
-    """Type and factor of a scaled rotary embedding, "" for an unscaled one."""
-    if rope.rope_type in ("default", ""):
-        return ""
-    kind = rope.rope_type[:24]
-    return kind if rope.factor is None else f"{kind} × {real(rope.factor)}"
-
-
 def _latent(block: LatentAttention) -> Label:
     heads, rank = whole(block.num_heads), whole(block.kv_rank)
     query = "" if block.q_rank is None else f" · q rank {whole(block.q_rank)}"
@@ -158,7 +134,9 @@ def _latent(block: LatentAttention) -> Label:
     return Label(
         kind="swa" if block.window else "attn",
         title=("Multi-head latent attention", "Latent attention", "MLA"),
-        line=tuple(dict.fromkeys((f"{heads} heads · KV rank {rank}{query}", f"{heads} heads · KV rank {rank}", f"rank {rank}"))),
+        line=tuple(
+            dict.fromkeys((f"{heads} heads · KV rank {rank}{query}", f"{heads} heads · KV rank {rank}", f"rank {rank}"))
+        ),
         distinct=tuple(dict.fromkeys((" · ".join((seen, *where[:1])), seen))),
         short="sliding MLA" if block.window else "MLA",
         category=Category("sliding MLA", "swa", "low") if block.window else Category("MLA", "attn", "full"),
@@ -193,7 +171,7 @@ def _mlp(block: Mlp) -> Label:
     name = feed_forward_name(block.gated, block.activation)
     d, m = whole(block.hidden), whole(block.width)
     out = whole(block.out_width) if block.out_width is not None else d
-    title = (f"{name} feed-forward", f"{name} FFN", "FFN") if name else ("Feed-forward", "FFN")
+    title: Words = (f"{name} feed-forward", f"{name} FFN", "FFN") if name else ("Feed-forward", "FFN")
     if type(block) is not Mlp:
         title = (*_unknown(block).title, "FFN")
     return Label(
@@ -243,8 +221,14 @@ def mechanism(block: StateMixer) -> str:
 
 # Leaves
 
-_NORMS = {"rms": "RMSNorm", "layer": "LayerNorm", "group": "GroupNorm", "batch": "BatchNorm", "l2": "L2 norm",
-          "none": "scale and shift"}
+_NORMS = {
+    "rms": "RMSNorm",
+    "layer": "LayerNorm",
+    "group": "GroupNorm",
+    "batch": "BatchNorm",
+    "l2": "L2 norm",
+    "none": "scale and shift",
+}
 
 
 def _norm(block: Norm) -> Label:
@@ -364,7 +348,8 @@ def _unknown(block: Block) -> Label:
 
 
 _COMPONENT_KINDS: dict[str, Kind] = {
-    "attention": "attn", "state": "ssm", "ffn": "ffn", "experts": "moe", "embedding": "emb", "norms": "norm", "head": "emb",
+    "attention": "attn", "state": "ssm", "ffn": "ffn", "experts": "moe", "embedding": "emb", "norms": "norm",
+    "head": "emb",
 }  # fmt: skip
 
 

@@ -8,11 +8,11 @@ from archscope.blocks.base import Block
 from archscope.blocks.indexer import SparseIndexer
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.costs.kv_cache import element_bytes
-from archscope.render.compose.attention import rope_facts
 from archscope.render.compose.context import Context
 from archscope.render.compose.grid import Grid, at, stream
-from archscope.render.compose.labels import label, rotary, rotary_scaling
+from archscope.render.compose.labels import label
 from archscope.render.compose.places import Alternative
+from archscope.render.compose.positions import rope_facts, rotary, rotary_scaling
 from archscope.render.figure import HeadParts, Panel, Words
 from archscope.render.quantities import in_bytes, plural, whole
 
@@ -31,7 +31,7 @@ def is_usual(block: LatentAttention) -> bool:
 
 
 def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str) -> Panel:
-    """The panel of latent attention: queries on the left, the latent in the middle, the shared rotary key on the right."""
+    """Queries on the left, the latent in the middle, the rotary key that all heads share on the right."""
     blocks = [block for _, group in groups for block in group.blocks if isinstance(block, LatentAttention)]
     block = blocks[0]
     grid = Grid(ctx, groups[0][0], pointer, "attn", 4 if _side(block) is not None else 3)
@@ -44,7 +44,7 @@ def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str)
     return Panel(
         id=f"{groups[0][0]}#panel",
         kind="attn",
-        title=label(block).title[0],
+        title=label(block).title,
         subtitle=_subtitle(block),
         note=(f"cache {size} per layer per token", f"cache {size}"),
         columns=grid.columns,
@@ -109,7 +109,14 @@ def _second_row(
         grid.next_row()
     if "rotary" in ends and block.rope_dim:
         lines = rope_lines(ctx, block, pointer)
-        made = grid.op("rope_k", ("RoPE",), 2, lines=lines, badge=ctx.badge(*blocks, part="rope"))
+        made = grid.op(
+            "rope_k",
+            ("RoPE",),
+            2,
+            lines=lines,
+            badge=ctx.badge(*blocks, part="rope"),
+            origins=ctx.rope_origins(pointer),
+        )
         grid.wire(ends["rotary"], made)
         ends["rotary"] = made
 
@@ -131,7 +138,9 @@ def _cache_row(grid: Grid, block: LatentAttention, ends: dict[str, str]) -> None
     grid.next_row()
     for end, name, column, size in (("latent", "c_kv", 1, block.kv_rank), ("rotary", "k_rope", 2, block.rope_dim)):
         if end in ends and size:
-            made = grid.op(f"cache_{name}", (f"cache {name} {whole(size)}", name), column, kind="cache", shape="cylinder")
+            made = grid.op(
+                f"cache_{name}", (f"cache {name} {whole(size)}", name), column, kind="cache", shape="cylinder"
+            )
             grid.wire(ends[end], made)
             ends[end] = made
 

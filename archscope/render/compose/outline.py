@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from archscope.blocks.assembly import Architecture, Head, Opaque, Projector, Stack, Tower
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, join
 from archscope.blocks.leaves import Embedding
+from archscope.records import dataclass
 
 _MAIN = ("text", "decoder", "encoder")
 
@@ -30,8 +30,8 @@ class Part:
 class Outline:
     """The stacks from left to right (none where nothing is known of the layers), and what is beside them.
 
-    `shared` are token tables that stacks use, `heads` stand on the last stack, `beside` are chains of a further tower with
-    its projectors, `others` parts whose place in the flow is not known.
+    `shared` are token tables that stacks use, `heads` stand on the last stack, `beside` are chains of a further tower
+    with its projectors, `others` parts whose place in the flow is not known.
     """
 
     stacks: tuple[Part, ...]
@@ -72,7 +72,8 @@ def _main(parts: Sequence[Part]) -> Part | None:
     if ranked and (isinstance(ranked[0].block, Tower) and ranked[0].block.is_main):
         return ranked[0]
     hidden = [part for part in parts if isinstance(part.block, Opaque)]
-    return (ranked or hidden or [None])[0]
+    found = ranked or hidden
+    return found[0] if found else None
 
 
 def _rank(block: Block) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, join
@@ -12,6 +11,7 @@ from archscope.blocks.layer_scale import LayerScale
 from archscope.blocks.leaves import Norm
 from archscope.blocks.moe import Moe
 from archscope.costs.parameters import active_of_block, of_block
+from archscope.records import dataclass
 from archscope.render.compose.context import Context
 from archscope.render.compose.labels import Label, label
 from archscope.render.figure import Kind, Node, Words
@@ -127,7 +127,7 @@ def _lines(group: Alternative) -> tuple[Words, ...]:
     if isinstance(block, Moe) and group.exact:
         total, active = of_block(block), active_of_block(block)
         with_size = tuple(f"{said} · {count(total)}" for said in facts)
-        return ((*with_size, *facts), (f"{count(active)} active / token",))
+        return ((*with_size, *facts), (f"{count(active)} active / token", f"{count(active)} active"))
     return tuple(filter(None, (facts, per_layer(group))))
 
 

@@ -38,4 +38,6 @@ def _item(item: Item) -> str:
         facts = item.lines[0][0] if item.lines else ""
         return f"{item.name} ({facts})" if facts else item.name
     word = "one of" if item.mode == "one" else "all of"
-    return f"{word} {' or '.join(f'{_item(node)} in {chip}' for node, chip in zip(item.nodes, item.chips, strict=True))}"
+    return (
+        f"{word} {' or '.join(f'{_item(node)} in {chip}' for node, chip in zip(item.nodes, item.chips, strict=True))}"
+    )

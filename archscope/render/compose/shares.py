@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from archscope.blocks.assembly import Head
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.blocks.ssm import StateMixer
 from archscope.costs.parameters import Parameters
-from archscope.render.compose.labels import mechanism
+from archscope.render.compose.labels import label, mechanism
 from archscope.render.figure import Bar, Kind, Segment
 from archscope.structure import Structure
 
@@ -60,9 +61,14 @@ def _names(structure: Structure, parameters: Parameters) -> Mapping[str, str]:
         "routing": _beside_experts(present),
         "norms": "Norms",
         "tower": _towers(structure),
-        "head": "LM head" if structure.config.task.endswith("lm") else "Head",
+        "head": _head(structure),
         "other": "Other",
     }
+
+
+def _head(structure: Structure) -> str:
+    found = next(structure.of_type(Head), None)
+    return "Head" if found is None else label(found.block).title[0]
 
 
 def _beside_experts(present: Mapping[str, int]) -> str:

@@ -57,7 +57,7 @@ def panel(ctx: Context, groups: Sequence[tuple[str, Alternative]], pointer: str)
     return Panel(
         id=f"{groups[0][0]}#panel",
         kind="ssm",
-        title=label(block).title[0],
+        title=label(block).title,
         subtitle=_subtitle(block),
         columns=columns,
         cells=tuple(grid.cells),
@@ -106,7 +106,11 @@ def _project(grid: Grid, block: StateMixer, inputs: Sequence[Block]) -> tuple[st
     first = 1 if gate else 0
     for place, name in enumerate(others):
         span = grid.columns - first if len(others) == 1 else 1
-        streams[name] = (at(made, first + place) if span == 1 else f"{made}@{first + (span - 1) / 2}", first + place, span)
+        streams[name] = (
+            at(made, first + place) if span == 1 else f"{made}@{first + (span - 1) / 2}",
+            first + place,
+            span,
+        )
     return bypass, streams
 
 
@@ -133,7 +137,14 @@ def _convolve(
     if conv is not None and main:
         end, column, span = streams[main]
         said = f"conv1d, k = {whole(block.conv_kernel)}, SiLU" if block.conv_kernel else conv.name
-        made = grid.op("conv", (f"causal {said}", said, said.removesuffix(", SiLU"), "conv1d"), column, span, kind="ssm", shape="bar")
+        made = grid.op(
+            "conv",
+            (f"causal {said}", said, said.removesuffix(", SiLU"), "conv1d"),
+            column,
+            span,
+            kind="ssm",
+            shape="bar",
+        )
         grid.wire(end, made)
         moved[main] = (made, column, span)
     for name in steps:

@@ -28,7 +28,8 @@ Drawn = tuple[tuple[Shape, ...], float]
 
 def header(figure: Figure) -> Drawn:
     """Name, class, source, and the chips under them."""
-    source = cut(figure.source, 200, SMALL, mono=True)
+    wanted = width(figure.name, 22, bold=True) + width(figure.model_class, PLAIN, mono=True) + 40
+    source = cut(figure.source, max(100.0, min(200.0, RIGHT - LEFT - wanted)), SMALL, mono=True)
     room = RIGHT - LEFT - width(source, SMALL, mono=True) - 24
     class_name = cut(figure.model_class, room * 0.55, PLAIN, mono=True)
     class_width = width(class_name, PLAIN, mono=True)
@@ -66,7 +67,7 @@ def _chip(chip: Chip, x: float, y: float) -> tuple[Shape, float]:
         Text(x + 7, y + 15, chip.label, SMALL, "muted"),
         Text(x + 14 + label_width, y + 15.2, value, PLAIN, bold=True),
     )
-    return Group("chip", shapes), length
+    return Group("chip", shapes, title=chip.origin), length
 
 
 # Layer pattern
@@ -314,6 +315,10 @@ def _key(sign: str, x: float, y: float) -> tuple[tuple[Shape, ...], float]:
 MOST_FINDINGS = 8
 
 
+def _spelled(finding: Finding) -> str:
+    return f"{finding.level} {finding.rule}: {finding.message} ({finding.location})"
+
+
 def findings(found: Sequence[Finding], y: float) -> Drawn:
     """The list of findings: pill, message, place."""
     shapes: list[Shape] = [Path(f"M{LEFT:g} {number(y)}H{RIGHT:g}", Paint(stroke="rule"))]
@@ -322,7 +327,7 @@ def findings(found: Sequence[Finding], y: float) -> Drawn:
         name = cut(finding.rule, 210, SMALL, bold=True)
         length = width(name, SMALL, bold=True) * 1.03 + 32
         shapes.append(Group("badge", nodes.pill_shapes(finding.level, name, Box(LEFT, y, length, nodes.PILL)),
-                            title=f"{finding.level} {finding.rule}: {finding.message} ({finding.location})"))  # fmt: skip
+                            title=_spelled(finding)))  # fmt: skip
         place = cut(finding.location, 200, SMALL, mono=True)
         room = RIGHT - LEFT - length - 10 - width(place, SMALL, mono=True) - 16
         texts = wrap(finding.message, room / 1.03, SMALL)
@@ -334,4 +339,3 @@ def findings(found: Sequence[Finding], y: float) -> Drawn:
         shapes.append(Text(LEFT, y + 12, f"and {whole(more)} more", SMALL, "muted"))
         y += 18
     return tuple(shapes), y
-

@@ -1,4 +1,4 @@
-"""Free panels: rows by distance from the input, as few crossings as a few sweeps find, a track for each line that bends.
+"""Free panels: rows by distance from the input, few crossings, a track for each line that bends.
 
 The steps are those of Sugiyama, Tagawa and Toda (1981): rank, order, place, route.
 """
@@ -22,6 +22,7 @@ GAP = 12.0
 LEAST_GAP = 20.0
 TRACK = 7.0
 WIDEST = 190.0
+CYLINDER = 90.0
 PASSING = 0.3
 """Share of a row that a line takes which only passes through it, in widths of a box."""
 SWEEPS = 4
@@ -163,7 +164,8 @@ def _spread(made: Plan, width: float) -> None:
             made.centres[name] = x + room / 2
             if name in made.real:
                 node = made.real[name]
-                least = 2 * ROUND if node.shape in ("sum", "product") else min(room - GAP, WIDEST)
+                widest = {"sum": 2 * ROUND, "product": 2 * ROUND, "cylinder": CYLINDER}.get(node.shape, WIDEST)
+                least = min(room - GAP, widest)
                 made.widths[name] = max(least, 10.0)
             else:
                 made.widths[name] = max(room - 4, 2.0)
@@ -209,7 +211,7 @@ class Step(NamedTuple):
 
 
 def steps(made: Plan) -> list[list[Step]]:
-    """The lines of every gap, from the lowest gap up. One source leaves at one point; a target is entered side by side."""
+    """The lines of every gap, from the lowest up. One source leaves at one point; a target is entered side by side."""
     row_of = {name: index for index, row in enumerate(made.rows) for name in row}
     entering: dict[str, list[str]] = defaultdict(list)
     leaving: dict[str, set[str]] = defaultdict(set)
@@ -224,7 +226,11 @@ def steps(made: Plan) -> list[list[Step]]:
         for index, source in enumerate(ordered):
             start = made.centres[source]
             end = _port(made, target, index, len(ordered))
-            if len(ordered) == 1 and target in made.real and abs(start - made.centres[target]) < made.widths[target] / 2 - 8:
+            if (
+                len(ordered) == 1
+                and target in made.real
+                and abs(start - made.centres[target]) < made.widths[target] / 2 - 8
+            ):
                 end = start if made.real[target].shape not in ("sum", "product") else end
             if len(leaving[source]) == 1 and source in made.real and abs(end - start) < made.widths[source] / 2 - 8:
                 start = end
@@ -286,7 +292,9 @@ def _places(made: Plan, left: float, floors: Sequence[float]) -> dict[str, Box]:
     for row, floor in zip(made.rows, floors, strict=True):
         high = max((nodes.height(made.real[name], PANEL) for name in row if name in made.real), default=0.0)
         for name in row:
-            size = nodes.height(made.real[name], PANEL) if name in made.real else TEXT_ROW if name in made.texts else high
+            size = (
+                nodes.height(made.real[name], PANEL) if name in made.real else TEXT_ROW if name in made.texts else high
+            )
             bottom = floor - (high - size) / 2 if name in made.real else floor
             found[name] = Box(left + made.centres[name] - made.widths[name] / 2, bottom - size, made.widths[name], size)
     return found

@@ -26,7 +26,7 @@ def height(glyph: Glyph) -> float:
         return 42.0
     if isinstance(glyph, HeadParts):
         return 3 * ROW + 8
-    pitch, columns, rows = _grid(glyph)
+    pitch, _, rows = _grid(glyph)
     return rows * pitch + (18 if glyph.count > MOST_CELLS else 8)
 
 
@@ -109,7 +109,7 @@ def _extent(groups: Sequence[int], size: float) -> float:
 
 
 def _fitting(groups: Sequence[int], room: float) -> tuple[float, list[int]]:
-    """The largest squares with which all groups fit; else the smallest, and which groups to show (-1: some left out)."""
+    """The largest squares with which all groups fit; else small ones, and which groups to show (-1: some left out)."""
     everything = list(range(len(groups)))
     for size in SQUARES:
         if _extent(groups, size) <= room:

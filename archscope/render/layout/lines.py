@@ -23,7 +23,9 @@ def number(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def arrow(points: Sequence[Point], *, width: float = WIDTH, dash: str = "", corner: float = CORNER) -> tuple[Shape, ...]:
+def arrow(
+    points: Sequence[Point], *, width: float = WIDTH, dash: str = "", corner: float = CORNER
+) -> tuple[Shape, ...]:
     """A line along the points with its head at the last one."""
     direction = _direction(points[-2], points[-1])
     tip = points[-1]
@@ -45,7 +47,9 @@ def ring(x: float, y: float, sign: str, radius: float = ROUND) -> tuple[Shape, .
     """A circle with a drawn plus or times in it: no bundled font has the circled signs."""
     reach = radius * (0.52 if sign == "sum" else 0.4)
     if sign == "sum":
-        data = f"M{number(x - reach)} {number(y)}h{number(2 * reach)}M{number(x)} {number(y - reach)}v{number(2 * reach)}"
+        data = (
+            f"M{number(x - reach)} {number(y)}h{number(2 * reach)}M{number(x)} {number(y - reach)}v{number(2 * reach)}"
+        )
     else:
         across = f"l{number(2 * reach)} {number(2 * reach)}"
         back = f"l{number(2 * reach)} {number(-2 * reach)}"
@@ -85,7 +89,9 @@ def _straightened(points: Sequence[Point]) -> list[Point]:
             continue
         if len(kept) > 1:
             (ax, ay), (bx, by) = kept[-2], kept[-1]
-            if (abs(ax - bx) < 0.01 and abs(bx - point[0]) < 0.01) or (abs(ay - by) < 0.01 and abs(by - point[1]) < 0.01):
+            if (abs(ax - bx) < 0.01 and abs(bx - point[0]) < 0.01) or (
+                abs(ay - by) < 0.01 and abs(by - point[1]) < 0.01
+            ):
                 kept.pop()
         kept.append(point)
     return kept

@@ -110,7 +110,9 @@ def aligned(node: Node, chip: str, box: Box, style: Style) -> Shape:
     if chip:
         place = Box(box.right - 7 - chip_width, box.y + 5.5 + shift, chip_width, 17)
         paint = Paint("page", stroke(node.kind), 1.2)
-        shapes.append(Group("chip", (Rect(place, paint, 8.5), Text(place.middle, place.y + 12.3, chip, SMALL, anchor="middle"))))
+        shapes.append(
+            Group("chip", (Rect(place, paint, 8.5), Text(place.middle, place.y + 12.3, chip, SMALL, anchor="middle")))
+        )
     for words in node.lines:
         baseline += style.leading
         shapes.append(Text(left, baseline, fit(words, (box.width - 24) / 1.04, SMALL), SMALL))
@@ -153,7 +155,9 @@ def cylinder(box: Box, depth: float) -> str:
 
 def lid(box: Box, depth: float) -> str:
     """The lower half of a cylinder's lid."""
-    return f"M{number(box.x)} {number(box.y + depth)}a{number(box.width / 2)} {number(depth)} 0 0 0 {number(box.width)} 0"
+    return (
+        f"M{number(box.x)} {number(box.y + depth)}a{number(box.width / 2)} {number(depth)} 0 0 0 {number(box.width)} 0"
+    )
 
 
 # Findings
@@ -164,7 +168,12 @@ def pill(badge: Badge, right: float, top: float, room: float) -> Group:
     text = cut(badge.label, room - 32, SMALL, bold=True)
     length = width(text, SMALL, bold=True) * 1.03 + 32
     box = Box(right - length, top - PILL / 2, length, PILL)
-    return Group("badge", pill_shapes(badge.level, text, box), "\n".join(badge.details), badge.details[0] if badge.details else "")
+    return Group(
+        "badge",
+        pill_shapes(badge.level, text, box),
+        "\n".join(badge.details),
+        badge.details[0] if badge.details else "",
+    )
 
 
 def pill_shapes(level: str, text: str, box: Box) -> tuple[Shape, ...]:
@@ -186,7 +195,9 @@ def icon(level: str, x: float, y: float) -> tuple[Shape, ...]:
         cross = f"M{number(x - 2.2)} {number(y - 2.2)}l4.4 4.4M{number(x - 2.2)} {number(y + 2.2)}l4.4 -4.4"
         return (Path(octagon, Paint("onbadge")), Path(cross, ink))
     if level == "warning":
-        triangle = f"M{number(x)} {number(y - 5.8)}L{number(x + 6)} {number(y + 4.8)}L{number(x - 6)} {number(y + 4.8)}z"
+        triangle = (
+            f"M{number(x)} {number(y - 5.8)}L{number(x + 6)} {number(y + 4.8)}L{number(x - 6)} {number(y + 4.8)}z"
+        )
         bar = f"M{number(x)} {number(y - 2)}v3.2M{number(x)} {number(y + 2.4)}v1.3"
         return (Path(triangle, Paint("onbadge")), Path(bar, ink))
     mark = f"M{number(x)} {number(y - 0.9)}v3.9M{number(x)} {number(y - 3.1)}v1.3"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from archscope.render.figure import Figure, Panel, nodes_of
+from archscope.render.figure import Figure, Node, Panel, nodes_of
 from archscope.render.layout import facts, panels, stack
 from archscope.render.layout.lines import arrow, dot, number
 from archscope.render.layout.scene import Box, Paint, Path, Polygon, Rect, Scene, Shape, Text
@@ -71,22 +71,41 @@ def _single(figure: Figure, top: float) -> tuple[tuple[Shape, ...], float]:
     found = stack.rungs(figure.columns[0])
     wanted = stack.height(found)
     width_ = RIGHT - PANEL_LEFT
-    sizes = [panels.height(panel, width_) for panel in figure.panels]
+    shown = _ordered(figure, found)
+    sizes = [panels.height(panel, width_) for panel in shown]
     beside = sum(sizes) + PANEL_GAP * max(len(sizes) - 1, 0)
     height = max(wanted, beside)
     left = stack.stretch(found, height - wanted)
-    sizes, above = _grown(figure.panels, sizes, height - beside)
+    sizes, above = _grown(shown, sizes, height - beside)
     drawn = stack.place(found, SINGLE if sizes else ALONE, top + height - left / 2)
     boxes = []
     y = top + above
     for size in sizes:
         boxes.append(Box(PANEL_LEFT, y, width_, size))
         y += size + PANEL_GAP
-    behind = [shape for panel, box in zip(figure.panels, boxes, strict=True)
+    behind = [shape for panel, box in zip(shown, boxes, strict=True)
               for shape in _joint(panel, box, drawn, found, _sharers(figure, panel))]  # fmt: skip
-    zooms = [shape for panel, box in zip(figure.panels, boxes, strict=True) for shape in panels.draw(panel, box)]
+    zooms = [shape for panel, box in zip(shown, boxes, strict=True) for shape in panels.draw(panel, box)]
     shapes = (*drawn.frames, *behind, *drawn.lines, *drawn.boxes, *zooms, *drawn.badges)
     return shapes, top + height
+
+
+def _ordered(figure: Figure, found: Sequence[Rung]) -> tuple[Panel, ...]:
+    """The panels from top to bottom as the blocks that they open stand, so that cones do not cross."""
+    place: dict[str, tuple[int, int]] = {}
+    for index, rung in enumerate(found):
+        items = (
+            [item for branch in rung.step.branches for item in branch]
+            if rung.kind == "fork" and rung.step
+            else [rung.item]
+        )
+        inside = [node for item in items if item is not None for node in nodes_of(item)]
+        place.update({node.id: (index, order) for order, node in enumerate(inside)})
+    cones = [panel for panel in figure.panels if panel.link == "cone"]
+    cones.sort(key=lambda panel: max((place.get(name, (0, 0)) for name in _sharers(figure, panel)), default=(0, 0)),
+               reverse=True)  # fmt: skip
+    first = [panel for panel in figure.panels if panel.link == "from_stack"]
+    return (*first, *cones, *(panel for panel in figure.panels if panel.link not in ("cone", "from_stack")))
 
 
 def _grown(shown: Sequence[Panel], sizes: list[float], spare: float) -> tuple[list[float], float]:
@@ -110,9 +129,7 @@ def _sharers(figure: Figure, panel: Panel) -> tuple[str, ...]:
     return panel.opens
 
 
-def _joint(
-    panel: Panel, box: Box, drawn: Placed, found: Sequence[Rung], opened: Sequence[str]
-) -> tuple[Shape, ...]:
+def _joint(panel: Panel, box: Box, drawn: Placed, found: Sequence[Rung], opened: Sequence[str]) -> tuple[Shape, ...]:
     """What joins a panel to the stack: a cone from the blocks that it opens, or a dashed line."""
     if panel.link == "cone":
         return _cone(panel, box, drawn, opened)
@@ -121,8 +138,8 @@ def _joint(
         return (dot(SINGLE.centre, y), *arrow(
             ((SINGLE.centre, y), (LEADER, y), (LEADER, box.centre), (box.x, box.centre)), dash="4 3"))  # fmt: skip
     if panel.link == "into_embedding":
-        table = next((drawn.at[node.id] for node in (rung.item for rung in found)
-                      if node is not None and node.id in drawn.at and getattr(node, "kind", "") == "emb"), None)  # fmt: skip
+        tables = (rung.item for rung in found if isinstance(rung.item, Node) and rung.item.kind == "emb")
+        table = next((drawn.at[node.id] for node in tables), None)
         if table is not None:
             y = table.centre
             return arrow(((box.x, box.centre), (LEADER, box.centre), (LEADER, y), (table.right, y)), dash="4 3")
@@ -145,7 +162,14 @@ def _cone(panel: Panel, box: Box, drawn: Placed, opened: Sequence[str]) -> tuple
         right = SINGLE.centre + SINGLE.width / 2
         top, bottom = ((top + bottom) / 2, bottom) if half == 0 else (top, (top + bottom) / 2)
     ink = stroke(panel.kind)
-    corners = ((start, top), (right, top), (box.x, box.y + 9), (box.x, box.bottom - 9), (right, bottom), (start, bottom))
+    corners = (
+        (start, top),
+        (right, top),
+        (box.x, box.y + 9),
+        (box.x, box.bottom - 9),
+        (right, bottom),
+        (start, bottom),
+    )
     edges = "".join(
         f"M{number(right)} {number(y)}L{number(box.x)} {number(end)}"
         for y, end in ((top, box.y + 9), (bottom, box.bottom - 9))
@@ -190,7 +214,11 @@ def _leader(drawn: Sequence[Placed], target: str, label: str) -> tuple[Shape, ..
     middle = (PAIR[0].frame[1] + PAIR[1].frame[0]) / 2
     shapes = [*arrow(((x, top), (x, top - 16), (middle, top - 16), (middle, goal.centre), (goal.x, goal.centre)))]
     room = width(label, 11) + 4
-    return (*shapes, Text(middle - 6, goal.centre - 6, label, 11, "muted", anchor="end")) if room < middle - 352 else (*shapes,)
+    return (
+        (*shapes, Text(middle - 6, goal.centre - 6, label, 11, "muted", anchor="end"))
+        if room < middle - 352
+        else (*shapes,)
+    )
 
 
 def _below(shown: Sequence[Panel], top: float) -> tuple[tuple[Shape, ...], float]:

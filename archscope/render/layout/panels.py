@@ -57,10 +57,12 @@ def draw(panel: Panel, box: Box) -> tuple[Shape, ...]:
     made = _chain(panel, box) if panel.chain else _free(panel, box) if panel.free else _grid(panel, box)
     frame: list[Shape] = [
         Rect(box, Paint("panel", "rule", 1.2), 10),
-        Path(f"M{box.x + 10:g} {box.y:g}h{box.width - 20:g}", Paint(stroke=stroke(panel.kind), width=3), round_caps=True),
+        Path(
+            f"M{box.x + 10:g} {box.y:g}h{box.width - 20:g}", Paint(stroke=stroke(panel.kind), width=3), round_caps=True
+        ),
     ]
     badge = (nodes.pill(panel.badge, box.right + 3, box.y, box.width / 2),) if panel.badge else ()
-    title = (panel.title, *(line_[0] for line_ in (panel.subtitle, panel.note) if line_))
+    title = (panel.title[0], *(line_[0] for line_ in (panel.subtitle, panel.note) if line_))
     shapes = (*frame, *_heading(panel, box), *made.lines, *made.boxes, *made.badges, *badge)
     return (Group("panel", shapes, data=(("id", panel.id), ("kind", panel.kind)), label=". ".join(title)),)
 
@@ -73,7 +75,7 @@ def _heading(panel: Panel, box: Box) -> tuple[Shape, ...]:
         note = fit(panel.note, room * 0.55, SMALL)
         note_width = width(note, SMALL) * 1.05 + 16
         shapes.append(Text(box.right - 14, box.y + 21, note, SMALL, "muted", anchor="end"))
-    title = fit((panel.title,), room - note_width, TITLE, bold=True)
+    title = fit(panel.title, room - note_width, TITLE, bold=True)
     shapes.append(Text(box.x + 14, box.y + 21, title, TITLE, bold=True))
     if panel.subtitle:
         shapes.append(Text(box.x + 14, box.y + 36, fit(panel.subtitle, room, SMALL), SMALL, "muted"))
@@ -158,7 +160,9 @@ def _placed(panel: Panel, box: Box, heights: Sequence[float], gap: float) -> _Fr
         if cell.rows > 1:
             ceiling = floors[cell.row + cell.rows - 1] - heights[cell.row + cell.rows - 1]
             floor -= (floor - ceiling - size) / 2
-        boxes[cell.node.id] = _cell_box(cell.node, left + cell.column * pitch, floor - size, cell.span * pitch - GAP, size)
+        boxes[cell.node.id] = _cell_box(
+            cell.node, left + cell.column * pitch, floor - size, cell.span * pitch - GAP, size
+        )
         cells[cell.node.id] = cell
     tops = tuple(floor - row_height for floor, row_height in zip(floors, heights, strict=True))
     return _Frame(left, pitch, boxes, cells, tops, gap)
@@ -252,7 +256,9 @@ def _shares(panel: Panel, room: float) -> list[float]:
 
 def _natural(node: Node) -> float:
     lines = [width(words[0], SMALL) for words in node.lines if words]
-    return max(60.0, width(node.name, 12, bold=True, mono=node.mono) * SPARE + 16, *(line_ * SPARE + 16 for line_ in lines))
+    return max(
+        60.0, width(node.name, 12, bold=True, mono=node.mono) * SPARE + 16, *(line_ * SPARE + 16 for line_ in lines)
+    )
 
 
 def _stacked(step: Sequence[Node], x: float, middle: float, room: float) -> list[Box]:
@@ -280,4 +286,3 @@ def _links(before: Sequence[Box], here: Sequence[Box]) -> list[Shape]:
         turn = before[0].right + CHAIN_GAP * 0.35
         shapes += arrow(((turn, target_y), (here[0].x, target_y)))
     return shapes
-

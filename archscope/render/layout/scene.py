@@ -5,8 +5,9 @@ Colours are names of the theme's. Units: pixels, y downwards; sizes of text in p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from archscope.records import dataclass
 
 Anchor = Literal["start", "middle", "end"]
 Direction = Literal["up", "down", "left", "right"]
@@ -22,22 +23,22 @@ class Box(NamedTuple):
 
     @property
     def right(self) -> float:
-        """x of the right edge."""
+        """X of the right edge."""
         return self.x + self.width
 
     @property
     def bottom(self) -> float:
-        """y of the lower edge."""
+        """Y of the lower edge."""
         return self.y + self.height
 
     @property
     def middle(self) -> float:
-        """x of the centre."""
+        """X of the centre."""
         return self.x + self.width / 2
 
     @property
     def centre(self) -> float:
-        """y of the centre."""
+        """Y of the centre."""
         return self.y + self.height / 2
 
 
@@ -123,7 +124,7 @@ class Group:
     shapes: tuple[Shape, ...]
     title: str = ""
     label: str = ""
-    data: tuple[tuple[str, str], ...] = field(default=())
+    data: tuple[tuple[str, str], ...] = ()
 
 
 Shape = Rect | Circle | Path | Polygon | Head | Text | Group

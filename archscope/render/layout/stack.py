@@ -1,9 +1,10 @@
-"""A column of the figure: rungs from bottom to top on one main line, frames around layers, residual lanes beside them."""
+"""A column of the figure: rungs from bottom to top on one main line, frames around layers, residual lanes beside."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from archscope.render.figure import Column, Frame, Item, Node, Slot, Step
 from archscope.render.layout import nodes
@@ -35,7 +36,7 @@ class Geometry:
 
     @property
     def lane(self) -> float:
-        """x of the residual lane."""
+        """X of the residual lane."""
         return self.centre - self.width / 2 - 20 if not self.mirrored else self.centre + self.width / 2 + 20
 
     @property
@@ -65,7 +66,7 @@ class Rung:
 
     @property
     def bottom(self) -> float:
-        """y of the lower edge."""
+        """Y of the lower edge."""
         return self.y + self.height
 
 
@@ -94,7 +95,7 @@ def rungs(column: Column) -> list[Rung]:
             found += _frame_rungs(item)
         else:
             found.append(Rung("node", nodes.height(item, STACK), GAP, True, item=item))
-    for below, here in zip(found, found[1:], strict=False):
+    for below, here in pairwise(found):
         here.gap = _gap(below, here)
         # Only what is between nodes of the outer flow may be spread far.
         here.outer = here.outer and (below.outer or below.kind == "top")
@@ -127,7 +128,12 @@ def _item_rung(item: Item) -> Rung:
 
 def _all_of(step: Step) -> Slot:
     """More than two branches: one above another in a box that says that all of them run."""
-    inside = [node for branch in step.branches for item in branch for node in (item.nodes if isinstance(item, Slot) else (item,))]
+    inside = [
+        node
+        for branch in step.branches
+        for item in branch
+        for node in (item.nodes if isinstance(item, Slot) else (item,))
+    ]
     bodies = tuple(node for node in inside if node.shape != "bar") or tuple(inside)
     caption = ("all in parallel, then summed", "all, then summed")
     return Slot(f"{bodies[0].id}#parallel", "all", caption, bodies, ("",) * len(bodies))
@@ -153,7 +159,9 @@ def _gap(below: Rung, here: Rung) -> float:
 
 def slot_height(slot: Slot) -> float:
     """How high a slot is with all its nodes. Units: pixels."""
-    return SLOT_TOP + sum(nodes.height(node, STACK) for node in slot.nodes) + SLOT_OR * (len(slot.nodes) - 1) + SLOT_BOTTOM
+    return (
+        SLOT_TOP + sum(nodes.height(node, STACK) for node in slot.nodes) + SLOT_OR * (len(slot.nodes) - 1) + SLOT_BOTTOM
+    )
 
 
 def _fork_height(step: Step) -> float:
@@ -233,7 +241,9 @@ def _slot(slot: Slot, rung: Rung, geometry: Geometry, drawn: Placed) -> None:
             word = "or" if slot.mode == "one" else "and"
             drawn.boxes.append(Text(left + 8, y + 12, word, SMALL, "muted", italic=True))
             start = left + 14 + width(word, SMALL)
-            drawn.boxes.append(Path(f"M{number(start)} {number(y + 8.5)}H{number(left + wide - 8)}", Paint(stroke="rule")))
+            drawn.boxes.append(
+                Path(f"M{number(start)} {number(y + 8.5)}H{number(left + wide - 8)}", Paint(stroke="rule"))
+            )
             y += SLOT_OR
         place_ = Box(left + 1, y, wide - 2, nodes.height(node, STACK))
         drawn.at[node.id] = place_
@@ -264,7 +274,10 @@ def _fork(step: Step, rung: Rung, geometry: Geometry, drawn: Placed) -> None:
             points = [(middle, box.y)]
             y = box.y - GAP
         top = points[-1]
-        drawn.lines.append(line((top, (middle, rung.y + 2), (geometry.centre, rung.y + 2), (geometry.centre, rung.y))))
+        if index not in step.apart:
+            drawn.lines.append(
+                line((top, (middle, rung.y + 2), (geometry.centre, rung.y + 2), (geometry.centre, rung.y)))
+            )
 
 
 def _main_line(found: Sequence[Rung], geometry: Geometry) -> Iterator[Shape]:
@@ -273,7 +286,11 @@ def _main_line(found: Sequence[Rung], geometry: Geometry) -> Iterator[Shape]:
     start: float | None = None
     for index, rung in enumerate(found):
         if start is not None and rung.kind not in ("tap", "top"):
-            yield from arrow(((x, start), (x, rung.bottom))) if rung.kind != "fork" else (line(((x, start), (x, rung.bottom))),)
+            yield from (
+                arrow(((x, start), (x, rung.bottom)))
+                if rung.kind != "fork"
+                else (line(((x, start), (x, rung.bottom))),)
+            )
             start = None
         if rung.kind == "tap":
             yield dot(x, rung.y)
