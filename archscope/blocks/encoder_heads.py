@@ -151,3 +151,21 @@ def stepped_choice(c: Config) -> Heads:
     d = size(c, "hidden_size")
     parts = (linear("pre_classifier", d, d, True), linear("classifier", d, 1, True, role="logits"))
     return {"multiple_choice": (head("multiple_choice", *parts),)}
+
+
+def beam_spans(c: Config, prefix: str = "") -> tuple[Block, ...]:
+    """Start of a span, end given the start, and whether there is an answer; names follow `prefix`.
+
+    Source: transformers, XLNetPoolerStartLogits and its siblings.
+    """
+    d = size(c, "hidden_size")
+    return (
+        linear(f"{prefix}start_logits.dense", d, 1, True, role="logits"),
+        group(
+            f"{prefix}end_logits",
+            linear("dense_0", 2 * d, d, True),
+            layer_norm("LayerNorm", d, eps=c.layer_norm_eps),
+            linear("dense_1", d, 1, True, role="logits"),
+        ),
+        group(f"{prefix}answer_class", linear("dense_0", 2 * d, d, True), linear("dense_1", d, 1, role="logits")),
+    )
