@@ -244,7 +244,8 @@ def mlp(
     d = size(c, "hidden_size") if hidden is None else hidden
     m = size(c, "intermediate_size") if width is None else width
     act = _activation(c) if activation is None else activation
-    options: dict[str, Any] = {"name": name, "bias": bias, "role": role, "fields": fields}
+    # Saved without a name of its own, it needs a role for the edges.
+    options: dict[str, Any] = {"name": name, "bias": bias, "role": role or ("" if name else "ffn"), "fields": fields}
     if names:
         options["names"] = names
     if kind == "gated":
@@ -319,6 +320,7 @@ def moe(
     )
     return Moe(
         name=name,
+        role="" if name else "ffn",
         fields=fields,
         router=Router(
             name=router,
