@@ -231,7 +231,12 @@ def conv(
     role: str = "",
     transposed: bool = False,
 ) -> Conv:
-    """A convolution from `inputs` to `outputs` channels; one kernel size per dimension."""
+    """A convolution from `inputs` to `outputs` channels; one kernel size per dimension.
+
+    Raises: ValueError for less than one group.
+    """
+    if groups < 1:
+        raise ValueError(f"a convolution cannot have {groups} groups")
     return Conv(
         name=name,
         in_channels=inputs,

@@ -67,6 +67,8 @@ def _grouped_mlp(c: Config) -> Mlp:
     plain, groups = dense_mlp(c), c.num_groups
     if groups == 1:
         return plain
+    if groups < 1:
+        raise ValueError(f"matrices cannot have {groups} groups")
     d, m = size(c, "hidden_size"), size(c, "intermediate_size")
     parts = (
         GroupedLinear(name="intermediate.dense", role="up", in_features=d, out_features=m, groups=groups),
