@@ -11,7 +11,7 @@ from archscope.config.config import Config
 MOST_LAYERS = 100_000
 MOST_EXPERTS = 1_000_000
 
-_LAYERS = re.compile(r"(^|_)(layers?|depth|blocks|hidden_groups|group_num|feedforward_networks)$")
+_LAYERS = re.compile(r"(^|_)(layers?|depth|blocks|hidden_groups|group_num|feedforward_networks|attends_per_block)$")
 _EXPERTS = re.compile(r"(^|_)experts$")
 
 
