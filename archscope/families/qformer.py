@@ -6,7 +6,7 @@ from archscope.blocks.assembly import Architecture, Branch, Layer, Sublayer, Tow
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block
 from archscope.blocks.factories import attention, mlp, size
-from archscope.blocks.leaves import layer_norm
+from archscope.blocks.leaves import embedding, layer_norm
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -26,6 +26,25 @@ def blip_2_qformer(c: Config) -> Architecture:
     return Architecture(parts=(tower,), partial="" if known else f"the head of {c.model_class} is not known")
 
 
+@family("instructblip_qformer", "instructblipvideo_qformer")
+def instructblip_qformer(c: Config) -> Architecture:
+    """BLIP-2's Q-Former with tables of tokens and positions, for the instruction that its queries attend to.
+
+    Source: InstructBLIP (arXiv 2305.06500); transformers, models/instructblip/modeling_instructblip.py.
+    """
+    d = size(c, "hidden_size")
+    crossing = tuple(i % c.cross_attention_frequency == 0 for i in range(c.num_hidden_layers))
+    parts = (
+        embedding("embeddings.word_embeddings", size(c, "vocab_size"), d, role="side tokens"),
+        embedding("embeddings.position_embeddings", c.max_position_embeddings, d, of="position", role="side tokens"),
+        layer_norm("embeddings.layernorm", d),
+        stack("encoder.layer", crossing, lambda crosses: _layer(c, bool(crosses)), width=d),
+    )
+    tower = Tower(parts=parts, tower="other", model_type=c.model_type, pointer=c.pointer, width=d)
+    known = c.task in ("", "model")
+    return Architecture(parts=(tower,), partial="" if known else f"the head of {c.model_class} is not known")
+
+
 def _layer(c: Config, crosses: bool) -> Layer:
     d = size(c, "hidden_size")
     sublayers = [_after(_attention(c, "attention"), layer_norm("attention.output.LayerNorm", d))]
@@ -34,7 +53,7 @@ def _layer(c: Config, crosses: bool) -> Layer:
         sublayers.append(_after(reading, layer_norm("crossattention.output.LayerNorm", d)))
     sublayers.append(_after(_mlp(c, "_query"), layer_norm("output_query.LayerNorm", d)))
     # The same layer has a second MLP for text tokens, where it may get any.
-    text = (_mlp(c, ""), layer_norm("output.LayerNorm", d)) if c.use_qformer_text_input else ()
+    text = (_mlp(c, ""), layer_norm("output.LayerNorm", d)) if c.get("use_qformer_text_input", True) else ()
     label = "cross-attention" if crosses else ""
     return Layer(sublayers=tuple(sublayers), width=d, label=label, extras=text)
 
