@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from archscope.blocks.attention import Attention, Position, Rope, head_norms
 from archscope.blocks.base import Block, Weight, weight
+from archscope.blocks.indexer import SparseIndexer
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.blocks.leaves import Norm, NormKind, linear, rms_norm
 from archscope.blocks.mlp import Mlp, fused_gated_mlp, gated_mlp, plain_mlp
@@ -173,11 +174,12 @@ def latent_attention(
     window: int | None = None,
     scale: float | None = None,
     position: Literal["rope", "none"] = "rope",
+    top_k: int | None = None,
 ) -> LatentAttention:
     """Multi-head latent attention from kv_lora_rank, q_lora_rank and the three head widths.
 
     `sizes` has the fields that differ in this kind of layer; `extras` (a gate, an indexer, further norms) stand before
-    the output matrix, whose name is `out`.
+    the output matrix, whose name is `out`. `top_k` is given where the indexer of a layer before chooses the positions.
     """
 
     def of(field: str) -> Size:
@@ -206,6 +208,7 @@ def latent_attention(
         q_rank=q_rank,
         window=window,
         scale=scale,
+        top_k=next((part.top_k for part in extras if isinstance(part, SparseIndexer)), top_k),
         rope=rope(c, layer_type, dim=int(rotary)) if rotary and position == "rope" else None,
         parts=(
             *queries,
@@ -358,7 +361,7 @@ def moe(
 
 def kinds(c: Config, *fields: str) -> tuple[Any, ...]:
     """What tells the layers apart: the per-layer list in a field, or several zipped; one kind for all without any."""
-    count = c.num_hidden_layers
+    count: int = c.num_hidden_layers
     lists = [c.get(field) for field in fields]
     found = [tuple(one) for one in lists if isinstance(one, list | tuple)]
     if not found:

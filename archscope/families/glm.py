@@ -104,4 +104,4 @@ def _indexed(c: Config, own: bool) -> LatentAttention:
         head_dim=c.index_head_dim,
         top_k=c.index_topk,
     )
-    return latent_attention(c, bias=c.attention_bias, extras=(chosen,) if own else ())
+    return latent_attention(c, bias=c.attention_bias, extras=(chosen,) if own else (), top_k=c.index_topk)

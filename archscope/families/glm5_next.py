@@ -77,7 +77,8 @@ def _delta(c: Config) -> Block:
 
 
 def _latent(c: Config, indexed: bool) -> Block:
-    return latent_attention(c, bias=c.attention_bias, extras=(_indexer(c),) if indexed else ())
+    extras = (_indexer(c),) if indexed else ()
+    return latent_attention(c, bias=c.attention_bias, extras=extras, top_k=c.index_topk)
 
 
 def _indexer(c: Config) -> SparseIndexer:

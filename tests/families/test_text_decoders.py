@@ -92,7 +92,9 @@ def test_gemma3n_layers_beyond_the_types_before_them_cannot_share() -> None:
 
 def test_indexed_layers_may_use_the_choice_of_the_layer_before() -> None:
     model = made("glm_moe_dsa", num_hidden_layers=4, indexer_types=["full", "shared", "full", "shared"])
-    assert [one.indexer is not None for one in by_layer(model, "self_attn", range(4))] == [True, False, True, False]
+    mixers = by_layer(model, "self_attn", range(4))
+    assert [one.indexer is not None for one in mixers] == [True, False, True, False]
+    assert {one.top_k for one in mixers} == {2048}
 
 
 def test_latent_layers_of_dots_differ_by_type() -> None:
