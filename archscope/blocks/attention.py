@@ -39,7 +39,8 @@ class Attention(Block):
     (relative positions), gate, norm (between the product and o). Without a part for values, they are the keys.
     `window` is the number of positions that a sliding layer sees, `chunk` the same for chunked attention; None is all.
     `memory_width` is the width of what keys and values are made from in cross attention, None for self-attention.
-    `late_norm` puts the norms on queries and keys after the rotation, not before it. `reuses` says whose keys and values
+    `late_norm` puts the norms on queries and keys after the rotation, not before it. Convolutions over the streams have the
+    roles k_conv, v_conv, qk_conv, and keep `conv_elements` per sequence. `reuses` says whose keys and values
     the layer attends to where it makes none of its own ("the last sliding layer before").
     """
 
@@ -60,6 +61,7 @@ class Attention(Block):
     softcap: float | None = None
     memory_width: int | None = None
     late_norm: bool = False
+    conv_elements: int = 0
     reuses: str = ""
 
     def children(self) -> tuple[Block, ...]:
@@ -132,8 +134,8 @@ class Attention(Block):
         flows = []
         for stream, source in ends.items():
             at = source
-            norm = self.find(f"{stream}_norm")
-            steps = [norm.role] if norm is not None else []
+            before = (f"{stream}_conv", "qk_conv" if stream in "qk" else "", f"{stream}_norm")
+            steps = [role for role in before if role and self.find(role) is not None]
             if self.position == "rope" and stream in "qk":
                 steps.insert(0 if self.late_norm else len(steps), "#rope")
             for step in steps:

@@ -56,6 +56,12 @@ class Size(int):
         return Size(int(self) // int(other), f"{_factor(self)}/{_factor(other)}")
 
 
+def chunked(whole: int, pieces: int) -> tuple[int, ...]:
+    """Sizes of at most `pieces` pieces, all but the last ceil(whole / pieces): how torch.chunk cuts."""
+    step = -(-whole // pieces)
+    return tuple(min(step, whole - at) for at in range(0, whole, step)) if step > 0 else ()
+
+
 def symbol_of(value: int) -> str:
     """The symbol of a size, or the digits of a plain int."""
     return value.symbol if isinstance(value, Size) else str(value)

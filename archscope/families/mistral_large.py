@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture, Projector, Tower, TowerRole
+from archscope.blocks.assembly import Architecture, Head, Projector
 from archscope.blocks.base import Block, group, weight
 from archscope.blocks.composites import Mount, assemble
-from archscope.blocks.factories import kinds, latent_attention, mlp, moe, named_norm, size
+from archscope.blocks.factories import kinds, latent_attention, mlp, moe, size
 from archscope.blocks.indexer import sparse_indexer
 from archscope.blocks.latent_attention import LatentAttention
-from archscope.blocks.leaves import layer_norm, linear, rms_norm
+from archscope.blocks.leaves import layer_norm, linear, regroup, rms_norm
 from archscope.blocks.moe import Moe
 from archscope.blocks.renaming import renamed
 from archscope.blocks.size import Size
@@ -55,10 +55,10 @@ def mistral_large4(c: Config) -> Architecture:
     table = "embed_tokens" if based else "tok_embeddings"
     tie = bool(c.get("tie_word_embeddings"))
     made = assemble(c, at, body, sight, _projector(c, based), text_config=text, table=table, tie=False)
-    if not tie or based or not isinstance(body, Tower):
-        return made
     head = made.parts[-1]
-    shared = tuple(replace(part, tied_to=f"{table}.weight") for part in head.children())
+    if not tie or not isinstance(head, Head):
+        return made
+    shared = tuple(replace(part, tied_to=f"{table}.weight") for part in head.parts)
     return replace(
         made, parts=(*made.parts[:-1], replace(head, parts=shared)), tied=(("output.weight", f"{table}.weight"),)
     )
@@ -94,6 +94,7 @@ def _projector(c: Config, based: bool) -> Projector:
         name="multi_modal_projector" if based else "",
         parts=(
             rms_norm(norm, d_v, eps=text.rms_norm_eps),
+            regroup("patch merge", d_v, d_v * side**2),
             linear(merger, d_v * side**2, d_v),
             linear(first, d_v * layers, d, bias),
             linear(second, d, d, bias),
@@ -112,7 +113,7 @@ def _shares(c: Config) -> tuple[bool, ...]:
 
 
 def _attention(c: Config, rotates: bool, indexed: bool, shares: bool) -> LatentAttention:
-    d, heads = size(c, "hidden_size"), size(c, "num_attention_heads")
+    heads = size(c, "num_attention_heads")
     nope, rotary = c.qk_nope_head_dim, c.qk_rope_head_dim
     extras = (_softmax_scaling("ssmax_scaling", heads), *((_indexer(c),) if indexed else ()))
     sizes = {
@@ -137,7 +138,7 @@ def _indexer(c: Config) -> Block:
 
 
 def _softmax_scaling(name: str, heads: int) -> Block:
-    """Queries grow with the logarithm of the position, by a scale and a bias a head (MistralLarge4TextSoftmaxScaling)."""
+    """Queries grow with the logarithm of the position, by a scale and a bias a head."""
     return group(name, weight("s", heads), weight("b", heads), role="scaling")
 
 

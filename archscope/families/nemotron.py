@@ -8,6 +8,7 @@ from archscope.blocks.assembly import Architecture, pre_norm
 from archscope.blocks.base import Block, weight
 from archscope.blocks.factories import attention, mlp, moe, named_norm, size
 from archscope.blocks.leaves import linear
+from archscope.blocks.mlp import Mlp
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import QA_PREFIX, decoder, pre_norm_decoder, with_head
 from archscope.blocks.ssm import mamba2_mixer
@@ -73,7 +74,7 @@ def _mamba(c: Config) -> Block:
     )
 
 
-def _mlp(c: Config, name: str, width: int, role: str = "") -> Block:
+def _mlp(c: Config, name: str, width: int, role: str = "") -> Mlp:
     act = c.mlp_hidden_act
     return mlp(
         c, name=name, kind="plain", names=NAMES, bias=c.mlp_bias, width=Size(width, "m"), activation=act, role=role
