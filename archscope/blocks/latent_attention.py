@@ -15,7 +15,8 @@ class LatentAttention(Block):
     """Attention whose cache is a latent of kv_rank values and one shared rotary key.
 
     Shapes: queries (T, num_heads, nope_dim + rope_dim), values (T, num_heads, v_head_dim), latent
-    (T, kv_rank + rope_dim). Parts carry the roles q (or q_a, q_a_norm, q_b), kv_a, kv_a_norm, kv_b, k_rope_norm, gate, indexer, o; q_b_gate is a
+    (T, kv_rank + rope_dim).
+    Parts carry the roles q (or q_a, q_a_norm, q_b), kv_a, kv_a_norm, kv_b, k_rope_norm, gate, indexer, o; q_b_gate is a
     q_b that gives a gate beside the queries. `top_k` is how many positions a query attends to at most, chosen by the
     indexer here or, where there is none, by that of a layer before; None is all that the window leaves.
     `rope` is None where no position enters; `reuses` says whose latent the layer attends to where it makes none itself.

@@ -51,7 +51,8 @@ def _attention(c: Config, indexed: bool) -> Block:
     )
     gate = linear("linear_gate", d, heads * size(c, "v_head_dim"), role="gate")
     sinks = weight("learnable_sink_param", heads, role="sinks")
-    return latent_attention(c, bias=c.attention_bias, extras=(gate, sinks, indexer) if indexed else (gate, sinks))
+    extras = (gate, sinks, indexer) if indexed else (gate, sinks)
+    return latent_attention(c, bias=c.attention_bias, extras=extras, top_k=c.index_topk)
 
 
 def _feed_forward(c: Config, kind: str) -> Block:
