@@ -49,7 +49,7 @@ def deberta_v2(c: Config) -> Architecture:
     Source: transformers, models/deberta_v2/modeling_deberta_v2.py.
     """
     d, heads = size(c, "hidden_size"), c.num_attention_heads
-    head_dim = c.get("attention_head_size", d // heads)
+    head_dim = _whole(c, "attention_head_size", d // heads)
     kinds = () if c.get("share_att_key") else _kinds_of_position(c)
     extras = present(
         linear("self.pos_key_proj", d, heads * head_dim, True, role="position k") if "c2p" in kinds else None,
@@ -64,17 +64,17 @@ def deberta_v2(c: Config) -> Architecture:
 
     normed = "layer_norm" in [part.strip() for part in c.get("norm_rel_ebd", "none").lower().split("|")]
     norm = layer_norm("encoder.LayerNorm", d, eps=c.layer_norm_eps, role="side norm") if normed else None
-    buckets = c.get("position_buckets", -1)
+    buckets = _whole(c, "position_buckets", -1)
     rows = 2 * (buckets if buckets > 0 else _span(c))
     return _with_heads(c, _tower(c, attend, rows, norm, _convolution(c)))
 
 
 def _convolution(c: Config) -> Block | None:
     """A convolution over the tables' sum that is added after the first layer."""
-    d, kernel = size(c, "hidden_size"), c.get("conv_kernel_size", 0)
+    d, kernel = size(c, "hidden_size"), _whole(c, "conv_kernel_size", 0)
     if kernel <= 0:
         return None
-    matrix = conv("conv", d, d, kernel, groups=c.get("conv_groups", 1))
+    matrix = conv("conv", d, d, kernel, groups=_whole(c, "conv_groups", 1))
     return group("encoder.conv", matrix, layer_norm("LayerNorm", d, eps=c.layer_norm_eps), role="side convolution")
 
 
@@ -84,8 +84,16 @@ def _kinds_of_position(c: Config) -> tuple[str, ...]:
     return tuple(found) if c.get("relative_attention") else ()
 
 
+def _whole(c: Config, name: str, default: int) -> int:
+    """A whole number that the config class may not declare. Raises: ValueError for anything else."""
+    found = c.get(name, default)
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise ValueError(f"{name} is {found!r:.40}: no whole number")
+    return found
+
+
 def _span(c: Config) -> int:
-    span = c.get("max_relative_positions", -1)
+    span = _whole(c, "max_relative_positions", -1)
     return int(size(c, "max_position_embeddings") if span < 1 else span)
 
 
@@ -109,7 +117,7 @@ def _attention(c: Config, name: str, **options: Any) -> Attention:
 def _tower(c: Config, attend: Callable[..., Block], relative_rows: int, *after: Block | None) -> Tower:
     """Tables of tokens, and of positions and segments where there are some, joined to the hidden size."""
     d = size(c, "hidden_size")
-    width = c.get("embedding_size", d)
+    width = _whole(c, "embedding_size", d)
     positions = size(c, "max_position_embeddings")
     before = present(
         embedding("embeddings.word_embeddings", size(c, "vocab_size"), width, role="embedding", fields=("vocab_size",)),
@@ -133,13 +141,13 @@ def _tower(c: Config, attend: Callable[..., Block], relative_rows: int, *after: 
 def _with_heads(c: Config, tower: Tower) -> Architecture:
     """Sequences and choices are told apart through a pooler of the class's own."""
     d, table = size(c, "hidden_size"), "deberta.embeddings.word_embeddings.weight"
-    pooled, labels = c.pooler_hidden_size, num_labels(c)
+    pooled, labels = _whole(c, "pooler_hidden_size", d), num_labels(c)
     outputs = {"sequence_classification": labels, "multiple_choice": 1}
     heads: Heads = label_heads(c)
     for task, count in outputs.items():
         parts = (linear("pooler.dense", pooled, pooled, True), linear("classifier", d, count, True, role="logits"))
         heads[task] = (head(task, *parts),)
-    words = masked_head(c, table, width=c.get("embedding_size", d))
+    words = masked_head(c, table, width=_whole(c, "embedding_size", d))
     if not c.legacy:
         words = group(
             "lm_predictions.lm_head",
