@@ -69,7 +69,10 @@ def zamba2(c: Config) -> Architecture:
 def _decoder(
     c: Config, mixer: StateMixer, name: str, blocks: int, made: Callable[[int], tuple[Block, Block]]
 ) -> Architecture:
-    """Layers by layers_block_type; hybrid layer k uses the weights of hybrid layer k mod `blocks`."""
+    """Layers by layers_block_type; hybrid layer k uses the weights of hybrid layer k mod `blocks`.
+
+    transformers shares these, too, only where tie_word_embeddings is true.
+    """
     d, norm = size(c, "hidden_size"), named_norm(c)
     hybrids = [i for i, kind in enumerate(c.layers_block_type) if kind == "hybrid"]
     numbers = {i: k for k, i in enumerate(hybrids)}
@@ -79,7 +82,8 @@ def _decoder(
         if layer not in numbers:
             return ("mamba", 0, "")
         block = numbers[layer] % blocks
-        return ("hybrid", block, "" if numbers[layer] < blocks else f"{at}.{hybrids[block]}.{name}")
+        own = numbers[layer] < blocks or not c.tie_word_embeddings
+        return ("hybrid", block, "" if own else f"{at}.{hybrids[block]}.{name}")
 
     def layer(kind: tuple[str, int, str]) -> tuple[Sublayer, ...]:
         if kind[0] == "mamba":
