@@ -67,14 +67,14 @@ class Block:
     @property
     def in_width(self) -> int | None:
         """Size of the last dimension of what comes in, None if the block takes any."""
-        parts = self.children()
-        return parts[0].in_width if parts else None
+        first = next((part for part in self.children() if not part.role.startswith("side")), None)
+        return None if first is None else first.in_width
 
     @property
     def out_width(self) -> int | None:
         """Size of the last dimension of what goes out, None if it is that of the input."""
         for part in reversed(self.children()):
-            if part.out_width is not None:
+            if part.out_width is not None and not part.role.startswith("side"):
                 return part.out_width
         return None
 
@@ -136,14 +136,16 @@ def present(*parts: Block | None) -> tuple[Block, ...]:
 
 
 def chain(parts: tuple[Block, ...]) -> tuple[Flow, ...]:
-    """Edges from "in" through every part in order to "out"."""
-    flows = []
+    """Edges from "in" through every part in order to "out"; parts whose role starts with "side" stand beside it."""
+    flows: list[Flow] = []
     at = Port("in")
     for part in parts:
+        if part.role.startswith("side"):
+            continue
         key = part.role or part.name
         flows.append(Flow(at, Port(key, part.in_width)))
         at = Port(key, part.out_width if part.out_width is not None else at.width)
-    if parts:
+    if flows:
         flows.append(Flow(at, Port("out")))
     return tuple(flows)
 
