@@ -13,8 +13,9 @@ from archscope.blocks.base import Block, present, weight
 from archscope.blocks.encoder_heads import dense_classifier
 from archscope.blocks.factories import attention, mlp, num_labels, size
 from archscope.blocks.labelled_experts import labelled_moe
-from archscope.blocks.leaves import embedding, linear, rms_norm
+from archscope.blocks.leaves import conv, embedding, linear, rms_norm
 from archscope.blocks.mlp import Mlp
+from archscope.blocks.patches import sides
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import head, tied_names
 from archscope.config import Config
@@ -75,6 +76,85 @@ def switch_transformers(c: Config) -> Architecture:
 
     # A stack that decodes takes the decoder's number of layers, whatever stands around it.
     return _model(c, layer, kinds, decoding=c.num_decoder_layers)
+
+
+@family("pop2piano")
+def pop2piano(c: Config) -> Architecture:
+    """T5 from mel frames to notes; a table of composers goes before the frames, the head is never tied.
+
+    Source: transformers, models/pop2piano/modeling_pop2piano.py.
+    """
+    d = size(c, "hidden_size")
+    side, table = partial(_side, c, partial(_layer, c), _first), "shared.weight" if c.tie_word_embeddings else ""
+    if c.model_class.endswith("Stack"):
+        return _whole((side("", "", c.num_layers, bool(c.get("is_decoder"))),))
+    parts = (
+        embedding("shared", size(c, "vocab_size"), d, role="embedding", fields=("vocab_size", "d_model")),
+        embedding("mel_conditioner.embedding", c.composer_vocab_size, d, of="composer"),
+        side("encoder", table, c.num_layers, False),
+        side("decoder", table, c.num_decoder_layers, True),
+        head("speech_seq_2_seq", linear("lm_head", d, size(c, "vocab_size"), role="logits")),
+    )
+    known = c.model_class == "Pop2PianoForConditionalGeneration"
+    return _whole(parts, "" if known else f"what {c.model_class} builds is not known")
+
+
+@family("udop")
+def udop(c: Config) -> Architecture:
+    """T5 over words, their boxes and the patches of the page; relative positions along three directions.
+
+    Source: UDOP (arXiv 2212.02623); transformers, models/udop/modeling_udop.py.
+    """
+    d, tied = size(c, "hidden_size"), bool(c.tie_word_embeddings)
+    if c.model_class.endswith("Stack"):
+        decodes = bool(c.get("is_decoder"))
+        return _whole((_page_side(c, "", c.num_layers, decodes, tied=False, buckets=False),))
+    base = c.task == "model"
+    shared = (
+        embedding("shared", size(c, "vocab_size"), d, role="embedding", fields=("vocab_size", "d_model")),
+        conv("patch_embed.proj", c.num_channels, d, *sides(c.patch_size)),
+    )
+    encoder = _page_side(c, "encoder", c.num_layers, False, tied=tied, buckets=tied and not base)
+    if c.model_class == "UdopEncoderModel":
+        return _whole((*shared, encoder))
+    decoder = _page_side(c, "decoder", c.num_decoder_layers, True, tied=tied, buckets=tied and not base)
+    if base:
+        return _whole((*shared, encoder, decoder))
+    logits = linear("lm_head", d, size(c, "vocab_size"), role="logits", tied_to="shared.weight" if tied else "")
+    known = c.model_class == "UdopForConditionalGeneration"
+    partial_reason = "" if known else f"what {c.model_class} builds is not known"
+    return _whole((*shared, encoder, decoder, head(c.task, logits)), partial_reason)
+
+
+def _page_side(c: Config, name: str, count: int, decodes: bool, *, tied: bool, buckets: bool) -> Tower:
+    """T5's side with patches, boxes in the encoder, and a table for each direction.
+
+    `buckets` says whether the first of these is that of the encoder's first layer. The patches of the encoder are the
+    shared ones where `tied`.
+    """
+    d, heads = size(c, "hidden_size"), size(c, "num_attention_heads")
+    made = _side(c, partial(_layer, c), _first, name, "shared.weight" if tied else "", count, decodes)
+    tables = [
+        embedding(
+            f"relative_bias.biases.{index}.relative_attention_bias",
+            own.get("relative_attention_num_buckets", 32)
+            + (2 if own.get("prefix_bucket") and not own.get("expand") else 0),
+            heads,
+            of="relative position",
+            role="side positions",
+        )
+        for index, own in enumerate(c.relative_bias_args)
+        if not (buckets and index == 0)
+    ]
+    patches = None
+    if decodes or not tied:
+        patches = conv("embed_patches.proj", c.num_channels, d, *sides(c.patch_size), role="side patches")
+    boxes = [
+        embedding(f"cell_2d_embedding.{axis}_position_embeddings", c.max_2d_position_embeddings, d, role="side boxes")
+        for axis in "xy"
+        if not decodes
+    ]
+    return replace(made, parts=present(*made.parts[:1], patches, *boxes, *tables, *made.parts[1:]))
 
 
 def _first(count: int, decodes: bool) -> list[Any]:
