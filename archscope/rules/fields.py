@@ -48,6 +48,19 @@ class WrongType(Rule[Config]):
                 place = ctx.place(problem.pointer) if problem.pointer else ctx.at(name)
                 help_, fixes = _retyped(problem, place, ctx)
                 yield Finding(f"{name}: {problem.message}", place, help=help_, fixes=fixes)
+        for name in ("rope_scaling", "rope_parameters"):
+            value = target.raw.get(name)
+            if value is not None and not isinstance(value, dict) and "rope_parameters" not in target.problems:
+                quoted = isinstance(value, str) and value.lstrip().startswith("{")
+                yield Finding(
+                    f"{name}: expected an object, got {_word(value)}",
+                    ctx.place(f"{target.pointer}/{name}"),
+                    help="remove the quotes around the object" if quoted else "",
+                )
+
+
+def _word(value: object) -> str:
+    return {str: "a string", list: "a list", bool: "a boolean"}.get(type(value), "a number")
 
 
 def _retyped(problem: Problem, place: Place, ctx: Context) -> tuple[str, tuple[Fix, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from archscope.blocks.attention import Attention
 from archscope.config import Config
-from archscope.diagnostics import Place, Severity
+from archscope.diagnostics import Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
 
 
@@ -126,15 +126,16 @@ def _has_attention(ctx: Context, config: Config) -> bool:
     return any(at.pointer == config.pointer for at in ctx.structure.of_type(Attention))
 
 
-class OddHeadDim(Rule[Attention]):
-    """The rotated part of a head has an odd width, or a head has none at all.
+class OddHeadDim(Rule[Config]):
+    """The width of a head is odd, or no width at all.
 
     ## What it checks
-    head_dim of every attention; where positions are rotary, that it is even.
+    head_dim (or the quotient that it comes from) and qk_rope_head_dim. It is an error where all of it is rotated, or it is
+    below one; else an odd width is only unlikely to be meant.
 
     ## Why it matters
     Rotary embedding turns pairs of numbers: an odd width leaves one over, and transformers raises (or builds tables that do
-    not fit). A head of width 0 makes empty matrices.
+    not fit). A head of width 0 makes empty matrices. Kernels want multiples of 8.
 
     ## How to fix
     Use an even head_dim; where it is hidden_size / num_attention_heads, change one of these.
@@ -145,23 +146,33 @@ class OddHeadDim(Rule[Attention]):
 
     name = "odd-head-dim"
     severity = Severity.ERROR
-    requires = ("indivisible-hidden-size",)
+    requires = ("indivisible-hidden-size", "wrong-type")
     cases = (
         Passes("llama", hidden_size=64, num_attention_heads=4),
         Fails("qwen3", hidden_size=64, num_attention_heads=4, num_key_value_heads=4, head_dim=33, at="/head_dim"),
         Fails("qwen3", hidden_size=64, num_attention_heads=4, num_key_value_heads=4, head_dim=0, at="/head_dim"),
+        Fails("deepseek_v3", qk_rope_head_dim=63, at="/qk_rope_head_dim"),
     )
 
-    def check(self, target: Attention, ctx: Context) -> Iterator[Finding]:
-        width = int(target.head_dim)
-        if width < 1:
-            yield Finding(f"a head has width {width}", _width_place(ctx))
-        elif width % 2 and target.position == "rope" and _rotates_all(ctx.config):
-            yield Finding(f"a head has width {width}, which is odd; rotary positions turn pairs", _width_place(ctx))
-
-
-def _width_place(ctx: Context) -> Place:
-    return ctx.at("head_dim") if ctx.written("head_dim") else ctx.at("hidden_size", "head_dim comes from here")
+    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
+        rotated = bool(target.rope) and _rotates_all(target)
+        for name in ("qk_rope_head_dim", "head_dim"):
+            width = target.get(name)
+            if not isinstance(width, int) or isinstance(width, bool) or name in target.problems:
+                continue
+            if width == 0 and name == "qk_rope_head_dim":
+                continue
+            if width >= 1 and width % 2 == 0:
+                continue
+            written = target.pointer_of(name)
+            if not written and (width < 1 or not rotated):
+                continue
+            place = ctx.place(written) if written else ctx.at("hidden_size", f"{name} comes from here")
+            odd = f"{name} is {width}, which is odd" + ("; rotary positions turn pairs" if rotated else "")
+            message = f"{name} is {width}; a head has a width" if width < 1 else odd
+            severity = None if width < 1 or (rotated and width > 4) else Severity.WARNING
+            yield Finding(message, place, severity=severity)
+            return
 
 
 def _rotates_all(config: Config) -> bool:

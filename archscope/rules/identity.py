@@ -183,8 +183,8 @@ class TokenIdOutOfRange(Rule[Config]):
     )
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
-        vocabulary = target.get("vocab_size")
-        if target.schema is None or not isinstance(vocabulary, int) or vocabulary < 1 or target.subs:
+        vocabulary = _text_vocabulary(target)
+        if target.schema is None or not isinstance(vocabulary, int) or vocabulary < 1:
             return
         for name in TOKEN_IDS:
             value = target.raw.get(name)
@@ -195,11 +195,19 @@ class TokenIdOutOfRange(Rule[Config]):
                 yield Finding(
                     f"{name} {token} is outside the vocabulary of {vocabulary} (0 to {vocabulary - 1})",
                     ctx.at(name),
-                    related=[ctx.at("vocab_size")],
+                    related=[ctx.at("vocab_size")] if "vocab_size" in target and not target.subs else [],
                     help="null means no such token" if none else "",
                     severity=Severity.INFO if none else None,
                 )
                 break
+
+
+def _text_vocabulary(config: Config) -> object:
+    """vocab_size of a config, or of its text part where it has parts; None where several could be meant."""
+    if not config.subs:
+        return config.get("vocab_size")
+    text = [sub for name, sub in config.subs.items() if name in ("text_config", "llm_config", "language_config")]
+    return text[0].get("vocab_size") if len(text) == 1 else None
 
 
 TOKEN_IDS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "sep_token_id", "cls_token_id",

@@ -52,7 +52,7 @@ class LayerTypesLength(Rule[Config]):
             yield Finding(
                 f"{name} has {len(found)} entries for {count} layers"
                 + (f": it also counts the {extra} next-token-prediction layers" if also else ""),
-                ctx.at(name),
+                ctx.place(f"{target.pointer}/{name}"),
                 related=[ctx.at("num_hidden_layers", "layers")],
                 help="one entry for each of num_hidden_layers",
                 severity=Severity.WARNING if also else None,
@@ -60,9 +60,8 @@ class LayerTypesLength(Rule[Config]):
 
 
 def _written_list(config: Config, name: str) -> list[Any] | None:
-    """The list as the file has it (the resolved one may be cut or derived)."""
-    pointer = config.pointer_of(name) if name in config else ""
-    found = config.raw.get(pointer.rsplit("/", 1)[-1]) if pointer else None
+    """The list as the file has it (the resolved one may be cut, rewritten or derived)."""
+    found = config.raw.get(name)
     return found if isinstance(found, list) else None
 
 
@@ -116,7 +115,7 @@ class UnknownLayerType(Rule[Config]):
         near = get_close_matches(str(word), sorted(words), n=1)
         return Finding(
             f"{str(word)[:40]!r} names no kind of layer",
-            ctx.place(f"{target.pointer_of(name)}/{index}"),
+            ctx.place(f"{target.pointer}/{name}/{index}"),
             help=f"did you mean {near[0]!r}?" if near else f"known: {', '.join(sorted(words))}",
         )
 
