@@ -84,10 +84,7 @@ def base_step(draft: Draft, depth: int) -> None:
     extras, values = draft.extras, draft.values
     _dtype(draft)
     _labels(draft)
-    if "rope_parameters" in values:
-        CONVERSIONS.get(schema.rope_conversion, rope.convert)(draft)
-    elif extras.get("rope_scaling") and extras.get("rope_theta"):
-        rope.convert(draft)
+    _rope(draft, schema)
     for name in common().dropped_generation_keys & extras.keys():
         del extras[name]
     for name in _POPPED:
@@ -99,6 +96,18 @@ def base_step(draft: Draft, depth: int) -> None:
     if per_layer is not None:
         _per_layer(draft, per_layer)
     _rename_layer_types(draft)
+
+
+def _rope(draft: Draft, schema: Schema) -> None:
+    extras = draft.extras
+    try:
+        if "rope_parameters" in draft.values:
+            CONVERSIONS.get(schema.rope_conversion, rope.convert)(draft)
+        elif extras.get("rope_scaling") and extras.get("rope_theta"):
+            rope.convert(draft)
+    except FAILURES as error:
+        message = f"cannot be brought into form: {type(error).__name__}"
+        draft.note("rope_parameters", Problem("derived", message, None, draft.pointer_of("rope_parameters")))
 
 
 def set_extra(draft: Draft, key: str, value: Any) -> None:

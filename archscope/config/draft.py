@@ -18,6 +18,7 @@ class Draft:
     """
 
     __slots__ = (
+        "budget",
         "extras",
         "found",
         "lets",
@@ -39,6 +40,7 @@ class Draft:
         self.values: dict[str, Any] = {}
         self.extras: dict[str, Any] = {}
         self.lets: dict[str, Any] = {}
+        self.budget = 0
         self.found: dict[str, Origin] = {}
         self.problems: dict[str, Problem] = {}
         # Keys that stand elsewhere in the file than in the object at `pointer`; "" for those that stand nowhere.

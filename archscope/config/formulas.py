@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from archscope.config.vocabulary import (
@@ -18,12 +18,14 @@ from archscope.config.vocabulary import (
     FAILURES,
     FUNCTIONS,
     MAX_LENGTH,
+    MAX_WORK,
     METHODS,
     UNARY,
     ImplausibleSizeError,
     Scope,
     attribute,
     bounded,
+    spend,
 )
 
 __all__ = ["FAILURES", "MAX_LENGTH", "ImplausibleSizeError", "Scope", "compiled", "evaluate", "names_in"]
@@ -35,6 +37,7 @@ _NOTHING: Locals = {}
 
 def evaluate(formula: str, scope: Scope) -> Any:
     """The value of a formula. Raises: one of FAILURES."""
+    scope.budget = MAX_WORK
     return compiled(formula)(scope, _NOTHING)
 
 
@@ -112,18 +115,32 @@ def _boolean(node: ast.BoolOp, bound: frozenset[str]) -> Compiled:
 
 def _comparison(node: ast.Compare, bound: frozenset[str]) -> Compiled:
     first = _compile(node.left, bound)
-    rest = [(COMPARE[type(op)], _compile(c, bound)) for op, c in zip(node.ops, node.comparators, strict=True)]
+    rest = [(_compare(op), _compile(c, bound)) for op, c in zip(node.ops, node.comparators, strict=True)]
 
     def run(scope: Scope, local: Locals) -> bool:
         left = first(scope, local)
         for apply, part in rest:
             right = part(scope, local)
-            if not apply(left, right):
+            if not apply(scope, left, right):
                 return False
             left = right
         return True
 
     return run
+
+
+def _compare(kind: ast.cmpop) -> Callable[[Scope, Any, Any], bool]:
+    apply = COMPARE[type(kind)]
+    if isinstance(kind, ast.In | ast.NotIn):
+        wanted = isinstance(kind, ast.In)
+
+        def contains(scope: Scope, item: Any, many: Any) -> bool:
+            # Comparing with an entry is cheaper than running through a row of a loop.
+            spend(scope, len(many) // 16)
+            return apply(many, item) is wanted
+
+        return contains
+    return lambda scope, left, right: apply(left, right)
 
 
 def _choice(node: ast.IfExp, bound: frozenset[str]) -> Compiled:
@@ -193,9 +210,14 @@ def _loops(generators: list[ast.comprehension], bound: frozenset[str], body: Cal
     tests = [_compile(i, inner_bound) for i in first.ifs]
     inner, compiled_body = _loops(rest, inner_bound, body) if rest else (None, body(inner_bound))
 
-    def rows(scope: Scope, local: Locals) -> Any:
+    def rows(scope: Scope, local: Locals) -> Iterator[Locals]:
+        row = dict(local)  # one mapping for all rows: each is used up before the next is asked for
         for value in source(scope, local):
-            row = {**local, **(dict(zip(names, value, strict=True)) if len(names) > 1 else {names[0]: value})}
+            spend(scope, 1)
+            if len(names) == 1:
+                row[names[0]] = value
+            else:
+                row.update(zip(names, value, strict=True))
             if all(test(scope, row) for test in tests):
                 if inner is None:
                     yield row

@@ -13,8 +13,12 @@ MAX_LENGTH = 100_000
 FAILURES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
+# How many list entries one formula may look at: some loop over the layers for each layer.
+MAX_WORK = 2_000_000
+
+
 class ImplausibleSizeError(ValueError):
-    """A list longer than any model has layers."""
+    """A list longer than any model has layers, or more work than any model's lists give."""
 
 
 @runtime_checkable
@@ -23,6 +27,7 @@ class Scope(Protocol):
 
     lets: dict[str, Any]
     extras: dict[str, Any]
+    budget: int
 
     def field(self, name: str) -> Any:
         """The value of a field; raises AttributeError where there is none."""
@@ -75,6 +80,13 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "bool": lambda v: isinstance(v, bool),
     "PreTrainedConfig": lambda v: isinstance(v, Scope),
 }
+
+
+def spend(scope: Scope, work: int) -> None:
+    """Account for work. Raises: ImplausibleSizeError where it is more than a formula may do."""
+    scope.budget -= work
+    if scope.budget < 0:
+        raise ImplausibleSizeError("the lists that it makes are too long")
 
 
 def attribute(owner: Any, name: str, *default: Any) -> Any:
@@ -168,7 +180,7 @@ COMPARE: Mapping[type, Callable[[Any, Any], bool]] = {
     ast.GtE: operator.ge,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
+    ast.In: operator.contains,
+    ast.NotIn: operator.contains,
 }
 UNARY: Mapping[type, Callable[[Any], Any]] = {ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos}

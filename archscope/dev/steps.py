@@ -233,7 +233,7 @@ class _Statements(Expressions):
         if isinstance(target, ast.Name):
             new = self.rewrite(value)
             text = ast.unparse(new)
-            if "pop(" in text:
+            if "pop(" in text or " for " in text:
                 new = ast.Name(self.let(text, when))
             self.locals[target.id] = new
             return
