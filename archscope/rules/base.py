@@ -58,7 +58,7 @@ class Context:
         """
         origin = self.origin(name)
         if origin is None:
-            return self.place(self.config.pointer, note)
+            return self.place(f"{self.config.pointer}/{name}" if name in self.config.raw else self.config.pointer, note)
         if origin.pointer:
             return self.place(origin.pointer, note, key=key)
         said = describe(origin, name, self.config.get(name))
