@@ -116,6 +116,32 @@ def speech_decoder_layers(
     return stack(name, ("",) * count, layer, width=width)
 
 
+def crossing_layers(
+    name: str,
+    count: int,
+    width: int,
+    attend: Callable[[str, bool], Block],
+    ffn: Block,
+    *,
+    norm: Callable[[str], Block],
+    bodies: tuple[str, str] = ("self_attn", "encoder_attn"),
+    norms: tuple[str, str, str] = ("input_layernorm", "post_attention_layernorm", "final_layernorm"),
+) -> Stack:
+    """Layers of a decoder: self-attention, cross-attention, a feed-forward block; a norm before each.
+
+    `attend` makes an attention from its name and whether it reads the encoder; `norm` makes a norm from its name.
+    """
+    own, other = bodies
+    return stack(
+        name,
+        ("",) * count,
+        lambda kind: pre_norm(
+            (norm(norms[0]), attend(own, False)), (norm(norms[1]), attend(other, True)), (norm(norms[2]), ffn)
+        ),
+        width=width,
+    )
+
+
 def open_mlp(
     width: int, inner: int, activation: str, *, fields: tuple[str, ...] = ("encoder_ffn_dim", "d_model")
 ) -> Mlp:
