@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from archscope.blocks.base import Block
+from archscope.blocks.base import Block, Repeating, Weight, join
 
 Rule = Callable[[str, str], str]
 """From the name of the block around a block and its own name to the name that is saved."""
@@ -49,6 +49,50 @@ def rebuilt(block: Block, change: Change) -> Block:
     """The same block with every block below it changed, innermost first; blocks that occur twice stay one."""
     found: Block = _parts(block, block.name, change, {})
     return found
+
+
+def mirrored(block: Block, path: str) -> Block:
+    """The same block with every tensor in it shared with that of the same place below a path.
+
+    Biases and buffers stay its own; "*" stands for the number of a layer, which both have in common.
+    """
+    if isinstance(block, Repeating):
+        path = join(path, "*")
+    if isinstance(block, Weight):
+        return replace(block, tied_to=path) if block.parameter else block
+    if block.children():
+        found: Block = _mirror(block, path)
+        return found
+    return replace(block, tied_to=f"{path}.weight") if block.weights() else block
+
+
+def mirrored_pairs(block: Block, path: str) -> tuple[tuple[str, str], ...]:
+    """Pairs (name that is not saved, name that is) of everything mirrored in a block at a path, layers one by one."""
+    if block.tied_to:
+        return ((path if isinstance(block, Weight) else f"{path}.weight", block.tied_to),)
+    if not isinstance(block, Repeating):
+        return tuple(pair for part in block.children() for pair in mirrored_pairs(part, join(path, part.name)))
+    return tuple(
+        (one, other.replace("*", index, 1))
+        for index, part in block.indexed()
+        for one, other in mirrored_pairs(part, join(path, index))
+    )
+
+
+def _mirror(value: Any, path: str) -> Any:
+    """A block's parts, or what else holds blocks."""
+    changes = {}
+    for field in fields(value):
+        old = getattr(value, field.name)
+        many = tuple(_mirrored_value(one, path) for one in (old if isinstance(old, tuple) else (old,)))
+        changes[field.name] = many if isinstance(old, tuple) else many[0]
+    return replace(value, **changes)
+
+
+def _mirrored_value(value: Any, path: str) -> Any:
+    if isinstance(value, Block):
+        return mirrored(value, join(path, value.name))
+    return _mirror(value, path) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def _parts(block: Any, around: str, change: Change, made: dict[int, Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import sqrt
+from typing import NamedTuple
 
 from archscope.blocks.assembly import Architecture, Branch, Layer, Sublayer, Tower
 from archscope.blocks.attention import Attention
@@ -20,13 +21,22 @@ from archscope.config import Config
 from archscope.families.registry import family, tower
 
 
+class _Own(NamedTuple):
+    """What only some of the types have: inputs for every layer, experts, keys that are values in full layers."""
+
+    side: int = 0
+    experts: bool = False
+    keys_are_values: bool = False
+
+
 @family("gemma4_text")
 def gemma4_text(c: Config) -> Architecture:
     """Sliding and full layers with head sizes of their own; per-layer inputs and experts where the config has them.
 
     Source: transformers, models/gemma4/modeling_gemma4.py (Gemma4TextDecoderLayer, Gemma4TextModel).
     """
-    return with_head(c, _tower(c, c.hidden_size_per_layer_input or 0, bool(c.enable_moe_block)))
+    own = _Own(c.hidden_size_per_layer_input or 0, bool(c.enable_moe_block), bool(c.attention_k_eq_v))
+    return with_head(c, _tower(c, own, _reused(c)))
 
 
 @family("gemma4_unified_text")
@@ -35,7 +45,18 @@ def gemma4_unified_text(c: Config) -> Architecture:
 
     Source: transformers, models/gemma4_unified/modeling_gemma4_unified.py (Gemma4UnifiedTextDecoderLayer).
     """
-    return with_head(c, _tower(c, 0, False))
+    return with_head(c, _tower(c, _Own(keys_are_values=bool(c.attention_k_eq_v)), _reused(c)))
+
+
+@family("diffusion_gemma_text")
+def diffusion_gemma_text(c: Config) -> Architecture:
+    """Gemma 4's layer with experts, and keys that are values in every full layer.
+
+    Source: transformers, models/diffusion_gemma/modeling_diffusion_gemma.py (DiffusionGemmaEncoderTextModel).
+    """
+    made = _tower(c, _Own(experts=True, keys_are_values=True), ("",) * c.num_hidden_layers)
+    known = c.task == "model" or c.model_class in ("", "DiffusionGemmaEncoderTextModel")
+    return Architecture(parts=(made,), partial="" if known else f"what {c.model_class} builds is not known")
 
 
 @family("gemma4_assistant", "gemma4_unified_assistant")
@@ -67,39 +88,42 @@ def gemma4_assistant(c: Config) -> Architecture:
     return Architecture(parts=parts, tied=tied_names(logits, ""), partial=partial)
 
 
-def _tower(c: Config, side: int, experts: bool) -> Tower:
-    overrides = layer_overrides(c, "head_dim", "num_key_value_heads")
+def _reused(c: Config) -> tuple[str, ...]:
     outside = c.num_kv_shared_layers == c.num_hidden_layers
-    reused = ("another model",) * c.num_hidden_layers if outside else reusing_layers(c)
+    return ("another model",) * c.num_hidden_layers if outside else reusing_layers(c)
+
+
+def _tower(c: Config, has: _Own, reused: tuple[str, ...]) -> Tower:
+    overrides = layer_overrides(c, "head_dim", "num_key_value_heads")
     return decoder(
         c,
-        lambda kind: _layer(c, side, experts, *kind),
+        lambda kind: _layer(c, has, *kind),
         kinds=tuple(zip(c.layer_types, reused, overrides, strict=False)),
         embed_scale=sqrt(c.hidden_size),
-        before=_per_layer(c, side) if side else (),
+        before=_per_layer(c, has.side) if has.side else (),
         final_norm=named_norm(c)("norm"),
     )
 
 
-def _layer(c: Config, side: int, experts: bool, layer_type: str, reuses: str, own: Overrides) -> Layer:
+def _layer(c: Config, has: _Own, layer_type: str, reuses: str, own: Overrides) -> Layer:
     norm, d = named_norm(c), size(c, "hidden_size")
     mixer = Branch(
         pre=norm("input_layernorm"),
-        body=_attention(c, layer_type, reuses, dict(own)),
+        body=_attention(c, has.keys_are_values and layer_type != "sliding_attention", layer_type, reuses, dict(own)),
         post=norm("post_attention_layernorm"),
     )
-    wide = 2 if c.use_double_wide_mlp and reuses else 1
+    wide = 2 if reuses and c.use_double_wide_mlp else 1
     dense: Block = mlp(c, width=wide * size(c, "intermediate_size"), activation=c.hidden_activation)
     pre, post = norm("pre_feedforward_layernorm"), norm("post_feedforward_layernorm")
-    feed_forward = Branch(body=_beside(c, pre, dense), post=post) if experts else Branch(pre=pre, body=dense, post=post)
-    last = Branch(body=per_layer_input(d, side, norm("post_per_layer_input_norm"))) if side else None
-    sublayers = tuple(Sublayer(branches=(branch,)) for branch in (mixer, feed_forward, last) if branch is not None)
+    wider = Branch(body=_beside(c, pre, dense), post=post) if has.experts else Branch(pre=pre, body=dense, post=post)
+    last = Branch(body=per_layer_input(d, has.side, norm("post_per_layer_input_norm"))) if has.side else None
+    sublayers = tuple(Sublayer(branches=(branch,)) for branch in (mixer, wider, last) if branch is not None)
     label = layer_type.replace("_", " ") + (" · shared keys and values" if reuses else "")
     return Layer(sublayers=sublayers, width=d, label=label, extras=(weight("layer_scalar", 1, parameter=False),))
 
 
-def _attention(c: Config, kind: str, reuses: str, own: dict[str, int | None]) -> Attention:
-    """Full layers take their keys for values where attention_k_eq_v is true."""
+def _attention(c: Config, keys_only: bool, kind: str, reuses: str, own: dict[str, int | None]) -> Attention:
+    """Full layers may take their keys for values."""
     width: int = own.get("head_dim", c.head_dim)  # type: ignore[assignment]
     made = attention(
         c,
@@ -115,7 +139,7 @@ def _attention(c: Config, kind: str, reuses: str, own: dict[str, int | None]) ->
         cache=not reuses,
     )
     absent: tuple[str, ...] = ("k", "v", "k_norm", "v_norm") if reuses else ()
-    if not reuses and c.attention_k_eq_v and kind != "sliding_attention":
+    if not reuses and keys_only:
         absent = ("v",)
     return replace(made, reuses=reuses, parts=tuple(part for part in made.parts if part.role not in absent))
 
