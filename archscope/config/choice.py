@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from archscope.config.schema import Schema
+from archscope.config.schema import Schema, load_schema, types_of_classes
 
 # Without a usable name in `architectures`, the first of these tasks that has a class.
 _ORDER = (
@@ -35,12 +35,20 @@ def choose(schema: Schema | None, raw: Mapping[str, Any]) -> tuple[str, str]:
             return name, tasks[name]
         if name in schema.other_models:
             return name, ""
+        if found := types_of_classes().get(name):
+            return name, _foreign_task(name, found)
     for task in _COMPOSITE if schema.sub_configs else _ORDER:
         if task in schema.tasks:
             found = schema.tasks[task]
             return (found if isinstance(found, str) else found[0]), task
     task, found = next(iter(schema.tasks.items()), ("", ""))
     return (found if isinstance(found, str) else found[0]), task
+
+
+def _foreign_task(name: str, types: tuple[str, ...]) -> str:
+    """The task of a class of other model types: what the file names is built, even where it does not go together."""
+    owner = load_schema(types[0])
+    return _tasks(owner.tasks).get(name, "") if owner is not None else ""
 
 
 def _tasks(table: Mapping[str, Any]) -> dict[str, str]:

@@ -165,6 +165,12 @@ def load_inner_schema(owner: str, class_name: str) -> Schema:
     return _schema(data[class_name]["x-model-type"], data[class_name], data)
 
 
+@functools.lru_cache(maxsize=1)
+def types_of_classes() -> Mapping[str, tuple[str, ...]]:
+    """The model types of every model class that transformers exports."""
+    return {name: tuple(types) for name, types in _read("classes.json")["x-model-types-of"].items()}
+
+
 def model_types() -> frozenset[str]:
     """All model types of the snapshot."""
     return common().model_types

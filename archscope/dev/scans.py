@@ -50,7 +50,7 @@ def _modeling_files(cls: Any) -> list[Path]:
 
 
 def model_classes(cls: Any) -> list[str]:
-    """The public model classes of the modeling files beside a config class that are built from that class.
+    """The exported model classes of the modeling files beside a config class that are built from that class.
 
     A class belongs to the config class that it (or the nearest of its bases) names in an annotation or as
     `config_class`; a class that names none belongs to every config class of the folder.
@@ -58,10 +58,19 @@ def model_classes(cls: Any) -> list[str]:
     found: list[str] = []
     for path in _modeling_files(cls):
         nodes = {n.name: n for n in _tree(path).body if isinstance(n, ast.ClassDef)}
+        exported = _exported(path)
         for name, node in nodes.items():
-            if not name.startswith("_") and _is_model(node, nodes) and _config_of(node, nodes) in ("", cls.__name__):
+            if name in exported and _is_model(node, nodes) and _config_of(node, nodes) in ("", cls.__name__):
                 found.append(name)
     return sorted(set(found))
+
+
+@functools.cache
+def _exported(path: Path) -> frozenset[str]:
+    for node in _tree(path).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return frozenset(ast.literal_eval(node.value))
+    return frozenset()
 
 
 def _bases(node: ast.ClassDef) -> list[str]:

@@ -3,7 +3,8 @@
     python -m archscope.dev.schemas --check
     python -m archscope.dev.schemas --update
 
-One file a model type in schemas/models/, and schemas/common.json with what all share.
+One file a model type in schemas/models/, schemas/common.json with what all share, and schemas/classes.json with the model
+types of every model class.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _written() -> list[Path]:
-    return [*sorted((ROOT / "models").glob("*.json")), *ROOT.glob("common.json")]
+    return [*sorted((ROOT / "models").glob("*.json")), *ROOT.glob("common.json"), *ROOT.glob("classes.json")]
 
 
 def _write(wanted: dict[str, str], differing: list[str]) -> None:
@@ -75,9 +76,16 @@ def generate() -> dict[str, str]:
     for name, cls in classes.items():
         if cls not in registered or cls.model_type == name:
             registered[cls] = name
+    owners: dict[str, dict[str, None]] = {}
     files = {"common.json": _dump(_common(list(classes)))}
     for name, cls in classes.items():
-        files[f"models/{name}.json"] = _dump(_model_schema(name, cls, registered))
+        schema = _model_schema(name, cls, registered)
+        files[f"models/{name}.json"] = _dump(schema)
+        for model in [*(n for names in schema.get("x-tasks", {}).values() for n in _listed(names)),
+                      *schema.get("x-other-models", ())]:  # fmt: skip
+            owners.setdefault(model, {})[name] = None
+    classes_of = {model: list(types) for model, types in sorted(owners.items())}
+    files["classes.json"] = _dump({"$comment": _NOTE, "x-transformers": SNAPSHOT, "x-model-types-of": classes_of})
     return files
 
 
@@ -207,7 +215,7 @@ def _dump(schema: dict[str, Any], indent: str = "") -> str:
     return text + "\n"
 
 
-_SPREAD = frozenset({"properties", "$defs", "x-steps", "x-sub-configs", "x-tasks", "x-properties"})
+_SPREAD = frozenset({"properties", "$defs", "x-steps", "x-sub-configs", "x-tasks", "x-properties", "x-model-types-of"})
 
 
 def _mapping(value: dict[str, Any], indent: str) -> str:
