@@ -11,6 +11,7 @@ from archscope.cli.exits import CLEAN, COULD_NOT_RUN, FINDINGS, INTERNAL_ERROR
 from archscope.cli.inputs import Input, find_inputs
 from archscope.cli.output import ColorChoice, color_option, complain, emit, output_option, report_crash, use_color
 from archscope.cli.selection import Selection, selection
+from archscope.cli.settings import SettingsFinder, mend
 from archscope.diagnostics import Diagnostic, Severity
 from archscope.errors import InputError
 from archscope.report import Checked, Report, Status, Writer
@@ -36,7 +37,7 @@ class _Outcome(NamedTuple):
 @click.option("--format", "format_", type=click.Choice(list(_WRITERS)), default="text", show_default=True,
               envvar="ARCHSCOPE_OUTPUT_FORMAT", show_envvar=True, help="How findings are written.")  # fmt: skip
 @output_option
-@click.option("--fail-on", type=click.Choice(_LIMITS), default="error", show_default=True,
+@click.option("--fail-on", type=click.Choice(_LIMITS), show_default="error",
               help="The least severity that makes the exit status 1.")  # fmt: skip
 @click.option("--select", multiple=True, metavar="RULE,...", help="Report these rules only.")
 @click.option("--ignore", multiple=True, metavar="RULE,...",
@@ -46,6 +47,10 @@ class _Outcome(NamedTuple):
 )
 @click.option("--target", "--targets", "targets", multiple=True, metavar="READER,...",
               help="Programs that must be able to read the file, such as 'transformers<5'.")  # fmt: skip
+@click.option("--fix", "fixes", is_flag=True, help="First mend what can be mended for certain, as `archscope fix` does.")
+@click.option("--config", metavar="FILE", help="Settings, instead of the nearest archscope.toml or pyproject.toml.")
+@click.option("--isolated", is_flag=True, help="No settings but those of the command line.")
+@click.option("--report-unused", is_flag=True, help="Say which suppressions of the settings silenced nothing.")
 @click.option("--stdin-filename", metavar="NAME", help="What to call standard input (PATH is -).")
 @click.option("-q", "--quiet", is_flag=True, help="No summary: print findings only.")
 @color_option
@@ -53,11 +58,15 @@ def command(
     paths: tuple[str, ...],
     format_: str,
     output: str | None,
-    fail_on: str,
+    fail_on: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     tensor_parallel: int | None,
     targets: tuple[str, ...],
+    fixes: bool,
+    config: str | None,
+    isolated: bool,
+    report_unused: bool,
     stdin_filename: str | None,
     quiet: bool,
     color: ColorChoice,
@@ -74,6 +83,7 @@ def command(
       archscope check config.json --tensor-parallel 8 --target 'transformers<5'
       archscope check . --format github
       archscope check config.json --ignore rope-theta-not-positive
+      archscope check models/ --fix
       git show HEAD:config.json | archscope check - --stdin-filename config.json
     """
     if not paths:
@@ -82,8 +92,14 @@ def command(
     chosen = selection(select, ignore)
     found = find_inputs(paths, stdin_filename)
     readers = tuple(name.strip() for value in targets for name in value.split(",") if name.strip())
-    outcomes = [_checked(one, chosen, tensor_parallel, readers) for one in found.inputs]
+    asked = Asked(chosen, tensor_parallel, readers, SettingsFinder(config, isolated))
+    if fixes:
+        mend(found.inputs)
+    outcomes = [_checked(one, asked) for one in found.inputs]
     report = _report(outcomes)
+    if report_unused:
+        for line in asked.settings.unused():
+            complain(line)
     write = cast(Writer, importlib.import_module(f"archscope.report.{_WRITERS[format_]}").write)
     for error in (*found.errors, *(one.file.note for one in outcomes if one.file.status == "unreadable")):
         complain(error)
@@ -92,17 +108,29 @@ def command(
         text = write(report, color=use_color(color, output), summary=not quiet)
         if text or output is not None:
             emit(text, output, inputs=read)
-    return _status(report, bool(found.errors), fail_on)
+    return _status(report, bool(found.errors), fail_on or asked.settings.fail_on or "error")
 
 
-def _checked(one: Input, chosen: Selection, tensor_parallel: int | None, targets: tuple[str, ...]) -> _Outcome:
+class Asked(NamedTuple):
+    """What the command line asks for, over what the settings say."""
+
+    selection: Selection
+    tensor_parallel: int | None
+    targets: tuple[str, ...]
+    settings: SettingsFinder
+
+
+def _checked(one: Input, asked: Asked) -> _Outcome:
     from archscope.engine import load
 
+    settings = asked.settings.of(one.path)
     try:
         model = load(one.repository())
         if model.is_foreign and not one.named and not _is_broken(model):
             return _Outcome(Checked(one.name, "foreign"))
-        diagnostics = tuple(filter(chosen.keeps, model.check(tensor_parallel, targets)))
+        found = model.check(asked.tensor_parallel or settings.tensor_parallel, asked.targets or settings.targets)
+        left = asked.settings.applied(settings, found, one.path or one.name)
+        diagnostics = tuple(filter(asked.selection.keeps, left))
         status: Status = "foreign" if model.is_foreign and not _is_broken(model) else "checked"
         fidelity = model.fidelity if model.structure is not None else None
         documents = tuple(model.documents.values()) if diagnostics else ()
