@@ -50,7 +50,9 @@ else:
 def _init_of(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Any:
     """The `__init__` of a record: the arguments become attributes."""
     scope: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": dataclasses.MISSING}
-    positional, keyword, body = [], [], []
+    positional: list[str] = []
+    keyword: list[str] = []
+    body: list[str] = []
     for field in fields:
         name = field.name
         written = value = name
@@ -76,11 +78,11 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({written})"
 
 
-def _equal(self: Any, other: object) -> bool:
+def _equal(self: Any, other: Any) -> bool:
     if other.__class__ is not self.__class__:
         return NotImplemented
-    key = self.__record_key__
-    return bool(key(self) == key(other))
+    equal: bool = self.__record_key__(self) == self.__record_key__(other)
+    return equal
 
 
 def _hash(self: Any) -> int:
