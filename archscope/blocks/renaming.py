@@ -56,24 +56,32 @@ def mirrored(block: Block, path: str) -> Block:
 
     Biases and buffers stay its own; "*" stands for the number of a layer, which both have in common.
     """
-    if isinstance(block, Repeating):
+    if _is_numbered(block):
         path = join(path, "*")
     if isinstance(block, Weight):
         return replace(block, tied_to=path) if block.parameter else block
     if block.children():
         found: Block = _mirror(block, path)
         return found
-    return replace(block, tied_to=f"{path}.weight") if block.weights() else block
+    own = [one.name for one in block.weights()]
+    return replace(block, tied_to=f"{path}.weight" if "weight" in own else path) if own else block
+
+
+def _is_numbered(block: Block) -> bool:
+    return isinstance(block, Repeating) and any(index for index, _ in block.indexed())
 
 
 def mirrored_pairs(block: Block, path: str) -> tuple[tuple[str, str], ...]:
     """Pairs (name that is not saved, name that is) of everything mirrored in a block at a path, layers one by one."""
+    if block.tied_to.endswith(".weight") and not isinstance(block, Weight):
+        return ((f"{path}.weight", block.tied_to),)
     if block.tied_to:
-        return ((path if isinstance(block, Weight) else f"{path}.weight", block.tied_to),)
-    if not isinstance(block, Repeating):
+        own = ("",) if isinstance(block, Weight) else tuple(one.name for one in block.weights())
+        return tuple((join(path, name), join(block.tied_to, name)) for name in own)
+    if not isinstance(block, Repeating) or not _is_numbered(block):
         return tuple(pair for part in block.children() for pair in mirrored_pairs(part, join(path, part.name)))
     return tuple(
-        (one, other.replace("*", index, 1))
+        (one, index.join(other.rsplit("*", 1)))
         for index, part in block.indexed()
         for one, other in mirrored_pairs(part, join(path, index))
     )
