@@ -10,8 +10,10 @@ from archscope.config.config import Config
 
 MOST_LAYERS = 100_000
 MOST_EXPERTS = 1_000_000
+MOST_WIDTH = 10**12
 
 _LAYERS = re.compile(r"(^|_)(layers?|depth|blocks|hidden_groups|group_num|feedforward_networks|attends_per_block)$")
+_WIDTHS = re.compile(r"(_size|_dim|_heads|_width|_rank|n_embd|d_model|d_ff|d_kv|_positions|_embeddings)$")
 _EXPERTS = re.compile(r"(^|_)experts$")
 
 
@@ -26,7 +28,7 @@ class Implausible(NamedTuple):
 
 
 def implausible(config: Config) -> Iterator[Implausible]:
-    """Every count of layers or experts in a config and its sub-configs that is past all models."""
+    """Every count of layers or experts, and every width, in a config and its sub-configs that is past all models."""
     for each in config.walk():
         yield from _own(each, each.values)
 
@@ -38,3 +40,5 @@ def _own(config: Config, values: Mapping[str, Any]) -> Iterator[Implausible]:
                 yield Implausible(config, name, value, MOST_LAYERS, "layers")
             elif _EXPERTS.search(name) and value > MOST_EXPERTS:
                 yield Implausible(config, name, value, MOST_EXPERTS, "experts")
+            elif value > MOST_WIDTH and _WIDTHS.search(name):
+                yield Implausible(config, name, value, MOST_WIDTH, "in any dimension")

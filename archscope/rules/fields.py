@@ -48,6 +48,9 @@ class WrongType(Rule[Config]):
                 place = ctx.place(problem.pointer) if problem.pointer else ctx.at(name)
                 help_, fixes = _retyped(problem, place, ctx)
                 yield Finding(f"{name}: {problem.message}", place, help=help_, fixes=fixes)
+        names = target.raw.get("architectures")
+        if names is not None and not (isinstance(names, list) and all(isinstance(one, str) for one in names)):
+            yield Finding("architectures: expected a list of class names", ctx.place(f"{target.pointer}/architectures"))
         for name in ("rope_scaling", "rope_parameters"):
             value = target.raw.get(name)
             if value is not None and not isinstance(value, dict) and "rope_parameters" not in target.problems:
@@ -60,7 +63,8 @@ class WrongType(Rule[Config]):
 
 
 def _word(value: object) -> str:
-    return {str: "a string", list: "a list", bool: "a boolean"}.get(type(value), "a number")
+    words = {str: "a string", list: "a list", bool: "a boolean", dict: "an object", type(None): "null"}
+    return words.get(type(value), "a number")
 
 
 def _retyped(problem: Problem, place: Place, ctx: Context) -> tuple[str, tuple[Fix, ...]]:
@@ -111,14 +115,20 @@ class OutOfRange(Rule[Config]):
                 place = ctx.place(problem.pointer) if problem.pointer else ctx.at(name)
                 yield Finding(f"{name}: {problem.message}", place)
         for one in implausible(target):
-            if one.config is target:
-                message = f"{one.name} is {one.value}; no model has more than {one.most:,} {one.what}"
+            if one.config is target and target.pointer_of(one.name):
+                digits = str(one.value) if one.value < 10**15 else f"a number of {_digits(one.value)} digits"
+                message = f"{one.name} is {digits}; no model has more than {one.most:,} {one.what}"
                 yield Finding(message, ctx.at(one.name))
         for name in SIZES:
             value = target.get(name)
             if isinstance(value, int) and name not in target.problems and target.pointer_of(name):
                 if value < 0 or (value == 0 and name not in MAY_BE_ZERO):
                     yield Finding(f"{name} is {value}; a size is at least 1", ctx.at(name))
+
+
+def _digits(value: int) -> int:
+    """How many decimal digits a large number has, near enough, without writing them."""
+    return int(value.bit_length() * 0.30103) + 1
 
 
 SIZES = (
@@ -263,7 +273,11 @@ class MissingModelType(Rule[Config]):
     )
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
-        if target.pointer or "model_type" in target.raw:
+        if target.pointer or isinstance(target.raw.get("model_type"), str):
+            return
+        if "model_type" in target.raw:
+            message = f"model_type is {_word(target.raw['model_type'])}, not a name"
+            yield Finding(message, ctx.place("/model_type"), help=_type_help(target))
             return
         yield Finding(
             "model_type is missing, so the auto classes cannot tell which model this is",

@@ -61,7 +61,7 @@ def _diagnostics(kind: type[Rule[Any]], target: type, targets: _Targets) -> Iter
             key = (finding.message, finding.primary.pointer)
             if key not in seen:
                 seen.add(key)
-                yield _diagnostic(kind, finding)
+                yield _diagnostic(kind, finding, certain=target in (Document, Config) or targets.is_proven)
 
 
 class _Targets:
@@ -70,6 +70,11 @@ class _Targets:
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
         self._found: dict[type, tuple[tuple[Any, Context], ...]] = {}
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether what the structure says may be called an error."""
+        return self.ctx.structure is None or self.ctx.structure.is_proven
 
     def of(self, target: type) -> tuple[tuple[Any, Context], ...]:
         if target not in self._found:
@@ -94,10 +99,11 @@ class _Targets:
             raise TypeError(f"no rule can look at {target.__name__}")
 
 
-def _diagnostic(kind: type[Rule[Any]], finding: Finding) -> Diagnostic:
+def _diagnostic(kind: type[Rule[Any]], finding: Finding, *, certain: bool) -> Diagnostic:
+    severity = finding.severity or kind.severity
     return Diagnostic(
         rule=kind.name,
-        severity=finding.severity or kind.severity,
+        severity=severity if certain or severity is not Severity.ERROR else Severity.WARNING,
         message=finding.message,
         place=finding.primary,
         related=tuple(finding.related),
