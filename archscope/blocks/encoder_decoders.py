@@ -138,9 +138,6 @@ def two_towers(
     if c.task == "causal_lm":
         own = f"{prefix}.decoder.{table}.weight" if tied and tie_alone else ""
         return _whole(make("decoder", f"{prefix}.decoder", ""), _logits(c, size(c, "vocab_size"), own))
-    alone = _alone(c, make)
-    if alone is not None:
-        return _whole(alone)
     at = "" if c.task == "model" else f"{prefix}."
     common = f"{at}{shared}.weight" if shared and tied else ""
     both = (
@@ -162,17 +159,6 @@ def two_towers(
     found = heads.get(c.task)
     reason = "" if found is not None else f"the head of {c.model_class or 'this class'} is not known"
     return _whole(*present(*both), *(found or ()), partial=reason)
-
-
-def _alone(c: Config, make: MakeTower) -> Tower | None:
-    """A class that is one tower and nothing else."""
-    if c.task:
-        return None
-    if c.model_class.endswith("DecoderWrapper"):
-        return make("decoder", "decoder", "")
-    if c.model_class.endswith("Decoder"):
-        return make("decoder", "", "")
-    return make("encoder", "", "") if c.model_class.endswith("Encoder") else None
 
 
 def _logits(c: Config, words: int, tied_to: str) -> Block:

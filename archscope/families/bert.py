@@ -194,8 +194,6 @@ _DPR_PLACES = {
     "": "question_encoder",
     "DPRQuestionEncoder": "question_encoder",
     "DPRContextEncoder": "ctx_encoder",
-    "DPREncoder": "",
-    "DPRSpanPredictor": "encoder",
     "DPRReader": "span_predictor.encoder",
 }
 
@@ -206,27 +204,21 @@ def dpr(c: Config) -> Architecture:
 
     Source: transformers, models/dpr/modeling_dpr.py (DPREncoder, DPRSpanPredictor).
     """
-    d, out = size(c, "hidden_size"), c.projection_dim
-    place = _DPR_PLACES.get(c.model_class)
-    at = place or ""
+    d, out, cls = size(c, "hidden_size"), c.projection_dim, c.model_class
+    at = _DPR_PLACES.get(cls, "question_encoder")
     base = encoder(c, summed_tables(c), lambda kind: dense_layer(c))
     projection = linear("encode_proj", d, out, True, role="projection") if out > 0 else None
-    spans: tuple[Block, ...] = ()
-    if c.model_class in ("DPRReader", "DPRSpanPredictor"):
-        over = at.removesuffix("encoder")
-        outputs = {"qa_outputs": 2, "qa_classifier": 1}
-        width = out if out > 0 else d
-        spans = tuple(
-            head("question_answering", linear(over + name, width, n, True, role="logits"))
-            for name, n in outputs.items()
-        )
+    outputs = {"qa_outputs": 2, "qa_classifier": 1} if cls == "DPRReader" else {}
+    spans = [
+        linear(f"span_predictor.{name}", out if out > 0 else d, n, True, role="logits") for name, n in outputs.items()
+    ]
     return Architecture(
         parts=present(
-            replace(base, name=f"{at}.bert_model" if at else "bert_model"),
+            replace(base, name=f"{at}.bert_model"),
             group(at, projection) if projection else None,
-            *spans,
+            *(head("question_answering", span) for span in spans),
         ),
-        partial="" if place is not None else f"{c.model_class} has no parameters of its own",
+        partial="" if cls in _DPR_PLACES else f"{cls} has no parameters of its own",
     )
 
 

@@ -25,16 +25,13 @@ def prophetnet(c: Config) -> Architecture:
     Source: transformers, models/prophetnet/modeling_prophetnet.py (ProphetNetNgramSelfAttention).
     """
     d, tied, cls = size(c, "hidden_size"), bool(c.tie_word_embeddings), c.model_class
-    alone = {"ProphetNetEncoder": "encoder", "ProphetNetDecoder": "decoder"}.get(cls)
-    if alone == "encoder":
-        return _whole((_tower(c, "encoder", "", ""),))
-    if alone == "decoder":
-        return _whole((_tower(c, "decoder", "", ""),))
-    at = "" if c.task == "model" or cls == "ProphetNetDecoderWrapper" else "prophetnet."
+    if cls in ("ProphetNetEncoder", "ProphetNetDecoder"):
+        return _whole((_tower(c, "encoder" if cls.endswith("Encoder") else "decoder", "", ""),))
+    at = "" if c.task == "model" else "prophetnet."
     table = f"{at}word_embeddings.weight" if tied else ""
-    both = c.task != "causal_lm" and cls != "ProphetNetDecoderWrapper"
+    both = c.task != "causal_lm"
     logits = linear("lm_head", d, size(c, "vocab_size"), role="logits", tied_to=table)
-    known = c.task in ("model", "causal_lm", "seq_to_seq_causal_lm") or not both
+    known = c.task in ("model", "causal_lm", "seq_to_seq_causal_lm")
     parts = present(
         embedding(f"{at}word_embeddings", size(c, "vocab_size"), d, role="embedding", fields=("vocab_size",)),
         _tower(c, "encoder", f"{at}encoder", table) if both else None,

@@ -169,8 +169,6 @@ def _model(c: Config, layer: Layer, kinds: Kinds, *, decoding: int | None = None
     d, tied, decodes = size(c, "hidden_size"), bool(c.tie_word_embeddings), bool(c.get("is_decoder"))
     side = partial(_side, c, layer, kinds)
     count = c.num_layers if decoding is None or not decodes else decoding
-    if c.model_class.endswith("Stack"):
-        return _whole((side("", "", count, decodes),))
     wrapped = c.task in ("sequence_classification", "token_classification")
     at = "transformer." if wrapped else ""
     table = f"{at}shared.weight" if tied else ""
