@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from archscope.render.layout.lines import head_points, number
 from archscope.render.layout.scene import Circle, Group, Head, Paint, Path, Polygon, Rect, Scene, Shape, Text
-from archscope.render.theme import DARK, Palette, Theme, palette
+from archscope.render.theme import DARK, Palette, Theme, fill, palette, stroke
 
 SANS = "Helvetica, Arial, 'Liberation Sans', Arimo, sans-serif"
 MONO = "'SFMono-Regular', Menlo, Consolas, 'Liberation Mono', Cousine, monospace"
@@ -38,7 +38,7 @@ def svg(scene: Scene, theme: Theme = "auto") -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}" role="img" aria-labelledby="{name}-title {name}-desc"'
-        f' font-family="{escape(SANS)}">',
+        f' font-family="{SANS}">',
         f'<title id="{name}-title">{escape(scene.title)}</title>',
         f'<desc id="{name}-desc">{escape(scene.description)}</desc>',
     ]
@@ -51,8 +51,12 @@ def _dark_rules(name: str, used: Iterable[str]) -> str:
     """What changes for readers who prefer dark."""
     rules = []
     for css in sorted(used):
-        what, colour = ("fill", css[2:]) if css.startswith("f-") else ("stroke", css[2:])
-        rules.append(f"#{name} .{css}{{{what}:{DARK[colour]}}}")
+        use, colour = css[0], css[2:]
+        if use == "k":
+            said = f"fill:{DARK[fill(colour)]};stroke:{DARK[stroke(colour)]}"
+        else:
+            said = f"{'fill' if use == 'f' else 'stroke'}:{DARK[colour]}"
+        rules.append(f"#{name} .{css}{{{said}}}")
     return f"@media (prefers-color-scheme: dark){{{''.join(rules)}}}"
 
 
@@ -114,9 +118,13 @@ class _Writer:
                 parts.append(f' stroke-dasharray="{paint.dash}"')
             if paint.stroke_opacity != 1:
                 parts.append(f' stroke-opacity="{number(paint.stroke_opacity)}"')
+        kind = paint.fill.removesuffix("-fill")
+        if paint.fill == fill(kind) and paint.stroke == stroke(kind):
+            names = [f"k-{kind}"]
         return "".join(parts) + self.named(names)
 
     def named(self, names: list[str]) -> str:
+        """What the dark rules know an element by: fill, stroke, or both of one kind."""
         if not self.classes or not names:
             return ""
         self.used.update(names)
@@ -125,7 +133,7 @@ class _Writer:
     def text(self, text: Text) -> str:
         parts = [f'<text x="{number(text.x)}" y="{number(text.y)}" font-size="{number(text.size)}"']
         if text.mono:
-            parts.append(f' font-family="{escape(MONO)}"')
+            parts.append(f' font-family="{MONO}"')
         if text.bold:
             parts.append(' font-weight="bold"')
         if text.italic:

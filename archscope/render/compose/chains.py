@@ -14,7 +14,7 @@ from archscope.costs.parameters import of_block
 from archscope.render.compose.columns import module
 from archscope.render.compose.context import Context
 from archscope.render.compose.labels import label
-from archscope.render.compose.outline import Outline, Part, crosses
+from archscope.render.compose.outline import Chain, Outline, Part, crosses
 from archscope.render.figure import Kind, Node, Panel, Words
 from archscope.render.quantities import count, plural, whole
 
@@ -38,16 +38,17 @@ def beside(ctx: Context, plan: Outline) -> tuple[Panel, ...]:
     return tuple(made)
 
 
-def _tower_panel(ctx: Context, chain: Sequence[Part], attends: bool, writes: bool) -> Panel:
+def _tower_panel(ctx: Context, joined: Chain, attends: bool, writes: bool) -> Panel:
     """Source, tower and projectors. What it gives goes into the text where there is a projector, or text comes out."""
+    chain = joined.parts
     tower = chain[0].block
     role = tower.tower if isinstance(tower, Tower) else tower.role if isinstance(tower, Opaque) else ""
     total = sum(of_block(part.block) for part in chain)
     projects = any(isinstance(part.block, Projector) for part in chain)
-    feeds = projects or (writes and role in ("vision", "audio"))
+    feeds = joined.before and (projects or (writes and role in ("vision", "audio")))
     where = "its output is attended to" if attends and feeds else "outside the text stack"
     known = not isinstance(tower, Opaque)
-    source = _source(ctx, tower) if role in ("vision", "audio") else ()
+    source = _source(ctx, tower) if feeds or role == "vision" else ()
     nodes = [(node,) for part in chain for node in _chain_nodes(ctx, part)]
     size = f"{count(total)} params, {where}" if known else f"layers not known, {where}"
     return Panel(
@@ -204,7 +205,8 @@ def _prediction_nodes(ctx: Context, first: Block, layers: Sequence[Layer]) -> It
         yield tuple(_small(ctx, norm, path, "norm") for norm in entry)
     for part in parts:
         if isinstance(part, Linear) and part.in_features == 2 * part.out_features:
-            shape: Words = (f"{whole(part.in_features)} → {whole(part.out_features)}",)
+            out = f"→ {whole(part.out_features)}"
+            shape: Words = (f"{whole(part.in_features)} {out}", out)
             yield (
                 Node(ctx.unique(join(path, part.name)), "other", (part.name.rpartition(".")[2],), (shape,), mono=True),
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from archscope.blocks.assembly import Head, Stack, Tower
 from archscope.blocks.attention import Attention
@@ -15,7 +16,7 @@ from archscope.render.compose.frames import frames
 from archscope.render.compose.grid import names
 from archscope.render.compose.labels import label
 from archscope.render.compose.outline import Outline, Part
-from archscope.render.figure import Column, Frame, Node, Words
+from archscope.render.figure import Column, Frame, Node, Words, nodes_of
 from archscope.render.quantities import count, plural, real, whole
 
 Items = list[Node | Frame]
@@ -46,12 +47,17 @@ def _items(ctx: Context, part: Part, owned: Sequence[Part], heads: Sequence[Part
     if tables:
         items.append(_embeddings(ctx, tables, part.path, tower.pointer, owned))
     stacked = False
-    for block in tower.parts:
+    rest = [block for block in tower.parts if not any(block is table for table in tables)]
+    for blocks in _alike(block for block in rest if not block.role.startswith("side")):
+        block = blocks[0]
         if isinstance(block, Stack):
             items.extend(frames(ctx, block, join(part.path, block.name), tower.pointer, _noun(tower)))
             stacked = True
-        elif not any(block is table for table in tables) and not block.role.startswith("side"):
+        elif len(blocks) > 1:
+            items.append(_several(ctx, blocks, part.path, tower.pointer))
+        else:
             items.append(_plain(ctx, block, part.path, tower.pointer, stacked))
+    items = merged(items)
     return items if encodes else [*items, *_tops(ctx, tower, heads, tower.pointer)]
 
 
@@ -109,6 +115,62 @@ def _embeddings(ctx: Context, tables: Sequence[Embedding], path: str, pointer: s
         params=total,
         origins=ctx.origins(blocks, pointer),
         badge=ctx.badge(*blocks),
+    )
+
+
+def _alike(blocks: Iterable[Block]) -> Iterator[tuple[Block, ...]]:
+    """The parts of a tower, more than two numbered ones of one list together."""
+    for key, some in groupby(blocks, _list_of):
+        found = tuple(some)
+        yield from (found,) if key and len(found) > 2 else ((block,) for block in found)
+
+
+def _list_of(block: Block) -> str:
+    """The name of the list that a module is in ("conv_layers" of "conv_layers.3"), "" for none."""
+    name, _, number = block.name.rpartition(".")
+    return name if number.isdecimal() and not isinstance(block, Stack) else ""
+
+
+def _several(ctx: Context, blocks: Sequence[Block], path: str, pointer: str) -> Node:
+    """Numbered modules one after another as one node."""
+    name = _list_of(blocks[0])
+    params = sum(of_block(block) for block in blocks)
+    widths_ = [width for block in blocks for width in (block.in_width, block.out_width) if width is not None]
+    line = (f"{whole(widths_[0])} → {whole(widths_[-1])}",) if widths_ else ()
+    kinds = {label(block).kind for block in blocks}
+    return Node(
+        id=ctx.unique(f"{join(path, name)}.0-{len(blocks) - 1}"),
+        kind=kinds.pop() if len(kinds) == 1 else "other",
+        title=tuple(f"{said} × {len(blocks)}" for said in names(name)),
+        lines=tuple(filter(None, (line, (plural_params(params),)))),
+        mono=True,
+        params=params,
+        origins=ctx.origins(blocks, pointer),
+        badge=ctx.badge(*blocks),
+    )
+
+
+def merged(items: Items) -> Items:
+    """Frames of equal looks that follow one another as one: a tower in stages of equal layers."""
+    found: Items = []
+    for item in items:
+        last = found[-1] if found else None
+        if isinstance(item, Frame) and isinstance(last, Frame) and _looks(item) == _looks(last):
+            stages = 1 + (int(last.where.split()[0]) if last.where.endswith(STAGES) else 1)
+            found[-1] = replace(last, count=last.count + item.count, where=f"{stages} {STAGES}")
+        else:
+            found.append(item)
+    return found
+
+
+STAGES = "stages of such layers"
+
+
+def _looks(frame: Frame) -> object:
+    return (
+        frame.label,
+        "" if frame.where.endswith(STAGES) else frame.where,
+        tuple((node.title, node.lines, node.badge) for node in nodes_of(frame)),
     )
 
 

@@ -143,7 +143,7 @@ class _Maker:
         node_id = self.ctx.unique(f"{self.prefix}{role if role.startswith('#') else f'#{role}'}")
         if role in CIRCLES:
             return Node(node_id, "op", (role,), shape=CIRCLES[role])
-        plain = role.lstrip("#").replace("_", " ")
+        plain = role.lstrip("#").replace("_", " ") or "operation"
         if role == "#rope" and isinstance(self.block, Attention) and self.block.rope is not None:
             title = rope_title(self.block.rope, self.block.head_dim)
             return Node(node_id, "op", title, rope_facts(self.ctx, self.block.rope, self.pointer))

@@ -107,8 +107,8 @@ class Grid:
 
 def names(name: str) -> Words:
     """A parameter's name, then ever less of it."""
-    last = name.rpartition(".")[2]
-    return tuple(dict.fromkeys((name, last, last.removesuffix("_proj"))))
+    steps = name.split(".")
+    return tuple(dict.fromkeys((name, ".".join(steps[-2:]), steps[-1], steps[-1].removesuffix("_proj"))))
 
 
 def part_lines(block: Block, *, wide: bool) -> tuple[Words, ...]:

@@ -27,17 +27,25 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Chain:
+    """A further tower with its projectors; `before` says that it stands before the main stack, and so may feed it."""
+
+    parts: tuple[Part, ...]
+    before: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
     """The stacks from left to right (none where nothing is known of the layers), and what is beside them.
 
-    `shared` are token tables that stacks use, `heads` stand on the last stack, `beside` are chains of a further tower
-    with its projectors, `others` parts whose place in the flow is not known.
+    `shared` are token tables that stacks use, `heads` stand on the last stack, `others` are parts whose place in the
+    flow is not known.
     """
 
     stacks: tuple[Part, ...]
     shared: tuple[Part, ...]
     heads: tuple[Part, ...]
-    beside: tuple[tuple[Part, ...], ...]
+    beside: tuple[Chain, ...]
     others: tuple[Part, ...]
 
 
@@ -49,11 +57,12 @@ def outline(architecture: Architecture) -> Outline:
     used = {id(part) for part in stacks}
     rest = [part for part in parts if id(part) not in used]
     shared = tuple(part for part in rest if isinstance(part.block, Embedding) and _is_shared(part, stacks))
-    heads = tuple(part for part in rest if isinstance(part.block, Head))
+    heads = tuple(part for part in rest if isinstance(part.block, Head))[:1]
     taken = {id(part) for part in (*shared, *heads)}
     rest = [part for part in rest if id(part) not in taken]
-    chains = _chains(rest)
-    taken = {id(part) for chain in chains for part in chain}
+    limit = parts.index(main) if main is not None else 0
+    chains = tuple(Chain(chain, parts.index(chain[0]) < limit) for chain in _chains(rest))
+    taken = {id(part) for chain in chains for part in chain.parts}
     return Outline(stacks, shared, heads, chains, tuple(part for part in rest if id(part) not in taken))
 
 

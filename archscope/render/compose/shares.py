@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from archscope.blocks.assembly import Head
+from archscope.blocks.assembly import Head, Tower
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.blocks.ssm import StateMixer
-from archscope.costs.parameters import Parameters
+from archscope.costs.parameters import Parameters, count
 from archscope.render.compose.labels import label, mechanism
 from archscope.render.figure import Bar, Kind, Segment
 from archscope.structure import Structure
@@ -29,11 +30,20 @@ _KINDS: Mapping[str, Kind] = {
 
 def bars(structure: Structure, parameters: Parameters) -> tuple[Bar, ...]:
     """One bar for all parameters, and one for those active per token where they are fewer."""
+    if set(parameters.by_component) == {"tower"}:
+        parameters = _inside(structure)
     names = _names(structure, parameters)
     made = [_bar("total", parameters.total, parameters.by_component, names)]
     if parameters.active != parameters.total:
         made.append(_bar("active", parameters.active, parameters.active_by_component, names))
     return tuple(made)
+
+
+def _inside(structure: Structure) -> Parameters:
+    """The parameters of a model that is nothing but a vision or audio tower, by what is in the tower."""
+    parts = tuple(replace(part, tower="encoder") if isinstance(part, Tower) else part
+                  for part in structure.architecture.parts)  # fmt: skip
+    return count(replace(structure.architecture, parts=parts))
 
 
 def _bar(label: str, total: int, by_component: Mapping[str, int], names: Mapping[str, str]) -> Bar:

@@ -194,7 +194,7 @@ def _ruler(total: int, y: float) -> Iterator[Shape]:
     step = 10
     while total / step > 14:
         step *= 2 if str(step)[0] != "2" else 5
-    for number_of in (*range(0, total, step), total - 1):
+    for number_of in sorted({*range(0, total, step), total - 1}):
         near = number_of != total - 1 and (total - 1 - number_of) * pitch < 30
         if near and total > 1:
             continue
@@ -299,7 +299,7 @@ def _keys(signs: Sequence[str], y: float) -> Drawn:
 
 def _key(sign: str, x: float, y: float) -> tuple[tuple[Shape, ...], float]:
     if sign == "residual":
-        return (line(((x, y), (x + 18 - HEAD_LENGTH + 1, y))), dot(x + 5, y), Head(x + 18, y, "right")), 18
+        return (line(((x, y), (x + 18 - HEAD_LENGTH + 1, y))), dot(x + 5, y), Head(x + 18, y, "right", free=True)), 18
     if sign in ("sum", "product"):
         return ring(x + 8, y, sign, 7.5), 16
     if sign == "cache":

@@ -318,7 +318,7 @@ def _lines(made: Plan, gaps: Sequence[Sequence[Step]], places: Mapping[str, Box]
                 turn = _turn(foot, roof, bends[row][source], len(bends[row]))
                 points += [(start, turn), (end, turn)]
             points.append((end, _tip(made, target, places[target], end)))
-        shapes += arrow(points)
+        shapes += arrow(points, free=route.stops[-1] not in made.real)
     return shapes
 
 

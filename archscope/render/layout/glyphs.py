@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from archscope.render.figure import ExpertGrid, Glyph, HeadParts, Heads
-from archscope.render.layout.lines import number
+from archscope.render.layout.lines import Point, number
 from archscope.render.layout.scene import Box, Paint, Path, Rect, Shape, Text
 from archscope.render.quantities import plural, whole
 from archscope.render.theme import stroke
@@ -55,7 +55,7 @@ def _heads(glyph: Heads, box: Box) -> tuple[Shape, ...]:
     groups = _group_sizes(glyph)
     size, shown = _fitting(groups, room)
     bars: list[str] = []
-    squares: list[str] = []
+    squares: list[Point] = []
     joints: list[str] = []
     dots: list[Shape] = []
     gap, between = _gaps(size)
@@ -73,7 +73,7 @@ def _heads(glyph: Heads, box: Box) -> tuple[Shape, ...]:
             if cut_off and place == drawn - 2:
                 dots.append(Text(x + place * (size + gap) + size / 2, box.y + 9, "…", SMALL, anchor="middle"))
                 continue
-            squares.append(_square(x + place * (size + gap) + 0.5, box.y + 0.5, size - 1))
+            squares.append((x + place * (size + gap) + 0.5, box.y + 0.5))
         joints.append(f"M{number(x + length / 2)} {number(box.y + 10)}v9")
         bars.append(f"M{number(x)} {number(box.y + 19.5)}h{number(length)}v10h{number(-length)}z")
         x += length + between
@@ -81,15 +81,22 @@ def _heads(glyph: Heads, box: Box) -> tuple[Shape, ...]:
     return (
         *texts,
         Path("".join(joints), Paint(stroke=ink, width=1)),
-        Path("".join(squares), Paint("page", ink, 1.1)),
+        Path(_squares(squares, size - 1), Paint("page", ink, 1.1)),
         Path("".join(bars), Paint(ink)),
         *dots,
     )
 
 
-def _square(x: float, y: float, size: float) -> str:
-    s = number(size)
-    return f"M{number(x)} {number(y)}h{s}v{s}h-{s}z"
+def _squares(corners: Sequence[Point], size: float) -> str:
+    """Many equal squares as one path, each placed from the one before: that is the shortest way to write them."""
+    side = number(size)
+    data = []
+    x = y = 0.0
+    for corner_x, corner_y in corners:
+        step_x, step_y = round(corner_x - x, 1), round(corner_y - y, 1)
+        data.append(f"{'m' if data else 'M'}{number(step_x)} {number(step_y)}h{side}v{side}h-{side}z")
+        x, y = x + step_x, y + step_y
+    return "".join(data)
 
 
 def _group_sizes(glyph: Heads) -> list[int]:
@@ -199,18 +206,18 @@ def _experts(glyph: ExpertGrid, box: Box, kind: str) -> tuple[Shape, ...]:
     left = box.middle - (blocks * block_width - between - (pitch - cell)) / 2
     per_block = count // blocks if blocks > 1 else count
     chosen = active_cells(glyph)
-    off: list[str] = []
-    on: list[str] = []
+    off: list[Point] = []
+    on: list[Point] = []
     for index in range(count):
         block, place = divmod(index, per_block) if blocks > 1 else (0, index)
         row, column = divmod(place, columns)
-        square = _square(left + block * block_width + column * pitch, box.y + row * pitch, cell)
-        (on if index in chosen else off).append(square)
+        corner = (left + block * block_width + column * pitch, box.y + row * pitch)
+        (on if index in chosen else off).append(corner)
     shapes: list[Shape] = []
     if off:
-        shapes.append(Path("".join(off), Paint("page", stroke(kind), 0.8)))
+        shapes.append(Path(_squares(off, cell), Paint("page", stroke(kind), 0.8)))
     if on:
-        shapes.append(Path("".join(on), Paint(stroke(kind), stroke(kind), 0.8)))
+        shapes.append(Path(_squares(on, cell), Paint(stroke(kind), stroke(kind), 0.8)))
     if glyph.count > MOST_CELLS:
         said = f"{whole(MOST_CELLS)} of {whole(glyph.count)} drawn"
         shapes.append(Text(box.middle, box.y + rows * pitch + 9, said, SMALL, anchor="middle"))

@@ -18,19 +18,19 @@ Point = tuple[float, float]
 
 
 def number(value: float) -> str:
-    """A coordinate with at most two decimals."""
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+    """A coordinate with one decimal; with two where it is small enough that they show."""
+    text = (f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}").rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
 
 
 def arrow(
-    points: Sequence[Point], *, width: float = WIDTH, dash: str = "", corner: float = CORNER
+    points: Sequence[Point], *, width: float = WIDTH, dash: str = "", corner: float = CORNER, free: bool = False
 ) -> tuple[Shape, ...]:
     """A line along the points with its head at the last one."""
     direction = _direction(points[-2], points[-1])
     tip = points[-1]
     end = _back(tip, direction, HEAD_LENGTH - 1)
-    return (line((*points[:-1], end), width=width, dash=dash, corner=corner), Head(*tip, direction))
+    return (line((*points[:-1], end), width=width, dash=dash, corner=corner), Head(*tip, direction, free))
 
 
 def line(points: Sequence[Point], *, width: float = WIDTH, dash: str = "", corner: float = CORNER) -> Path:

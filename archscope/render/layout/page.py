@@ -185,7 +185,7 @@ def _cone(panel: Panel, box: Box, drawn: Placed, opened: Sequence[str]) -> tuple
 
 def _pair(figure: Figure, top: float) -> tuple[tuple[Shape, ...], float]:
     both = [stack.rungs(column) for column in figure.columns[:2]]
-    top += 20
+    top += 34
     height = max(stack.height(found) for found in both)
     drawn: list[Placed] = []
     shapes: list[Shape] = []
@@ -194,7 +194,7 @@ def _pair(figure: Figure, top: float) -> tuple[tuple[Shape, ...], float]:
         placed = stack.place(found, geometry, top + height)
         drawn.append(placed)
         label = column.label
-        shapes.append(Text(geometry.centre, top - 12, label, 13, anchor="middle", bold=True))
+        shapes.append(Text(geometry.centre, top - 25, label, 13, anchor="middle", bold=True))
     leaders = tuple(shape for crossing in figure.crossings for shape in _leader(drawn, crossing.target, crossing.label))
     for part in ("frames", "lines", "boxes", "badges"):
         for placed in drawn:

@@ -203,7 +203,7 @@ def _wire(frame: _Frame, source: str, target: str) -> tuple[Shape, ...]:
     name, x = frame.port(source)
     top = frame.boxes[name].y
     if not target:
-        return arrow(((x, top), (x, top - OUT)))
+        return arrow(((x, top), (x, top - OUT)), free=True)
     goal, end_x = frame.port(target)
     box = frame.boxes[goal]
     if frame.cells[goal].node.shape in ("sum", "product") and abs(box.middle - x) > ROUND:

@@ -91,11 +91,12 @@ class Polygon:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The head of an arrow, with its tip at a point."""
+    """The head of an arrow, with its tip at a point; `free` where it leads out of the picture and touches nothing."""
 
     x: float
     y: float
     direction: Direction
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)

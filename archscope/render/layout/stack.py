@@ -21,6 +21,7 @@ LABEL_SPACE = 32.0
 BELOW_BADGE, ABOVE_BADGE = 22.0, 20.0
 OUTER_STRETCH, INNER_STRETCH = 24.0, 12.0
 SLOT_TOP, SLOT_OR, SLOT_BOTTOM = 22.0, 17.0, 7.0
+SLOT_BADGE = 8.0
 BRANCH_GAP = 10.0
 FORK = 14.0
 RESIDUAL = 1.6
@@ -159,9 +160,9 @@ def _gap(below: Rung, here: Rung) -> float:
 
 def slot_height(slot: Slot) -> float:
     """How high a slot is with all its nodes. Units: pixels."""
-    return (
-        SLOT_TOP + sum(nodes.height(node, STACK) for node in slot.nodes) + SLOT_OR * (len(slot.nodes) - 1) + SLOT_BOTTOM
-    )
+    badge = SLOT_BADGE if slot.nodes[-1].badge is not None else 0.0
+    inside = sum(nodes.height(node, STACK) for node in slot.nodes) + SLOT_OR * (len(slot.nodes) - 1)
+    return badge + SLOT_TOP + inside + SLOT_BOTTOM
 
 
 def _fork_height(step: Step) -> float:
@@ -234,7 +235,7 @@ def _slot(slot: Slot, rung: Rung, geometry: Geometry, drawn: Placed) -> None:
     caption = fit(slot.caption, wide - 16, SMALL)
     drawn.boxes.append(Rect(box, Paint("panel", "muted", 1.2, "2 3"), 9))
     drawn.boxes.append(Text(left + 6, rung.y + 15, caption, SMALL, "muted", italic=True))
-    y = rung.y + SLOT_TOP
+    y = rung.y + SLOT_TOP + (SLOT_BADGE if slot.nodes[-1].badge is not None else 0.0)
     pairs = list(zip(slot.nodes, slot.chips, strict=True))
     for index, (node, chip) in enumerate(reversed(pairs)):
         if index:
@@ -296,7 +297,7 @@ def _main_line(found: Sequence[Rung], geometry: Geometry) -> Iterator[Shape]:
             yield dot(x, rung.y)
         start = rung.y if start is None else start
         if index == len(found) - 1 and rung.kind == "top":
-            yield from arrow(((x, start), (x, rung.y - EDGE)))
+            yield from arrow(((x, start), (x, rung.y - EDGE)), free=True)
 
 
 def _residuals(found: Sequence[Rung], geometry: Geometry) -> Iterator[Shape]:
