@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture
+from archscope.blocks.assembly import Architecture, Tower
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import weight
 from archscope.blocks.factories import attention, head_size, mlp, size, sliding_window
 from archscope.blocks.leaves import linear, rms_norm
 from archscope.blocks.mlp import Mlp
-from archscope.blocks.skeletons import QA_PREFIX, pre_norm_decoder, with_head
+from archscope.blocks.size import Size
+from archscope.blocks.skeletons import QA_PREFIX, pre_norm_decoder, vocabulary_head, with_head
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -57,13 +58,29 @@ def apertus(c: Config) -> Architecture:
 
     Source: transformers, models/apertus/modeling_apertus.py (ApertusMLP), activations.py (XIELUActivation).
     """
-    tower = pre_norm_decoder(
+    return with_head(c, _apertus(c))
+
+
+@family("apertus1p5_text")
+def apertus1p5_text(c: Config) -> Architecture:
+    """Apertus whose head may know fewer tokens than the table.
+
+    Source: transformers, models/apertus1p5/modeling_apertus1p5.py (Apertus1p5TextForCausalLM).
+    """
+    tower = _apertus(c)
+    table = "model.embed_tokens.weight" if c.tie_word_embeddings else ""
+    words = Size(c.output_vocab_size or c.vocab_size, "V")
+    logits = vocabulary_head(c, tower.width, tied_to=table, vocabulary=words)
+    return with_head(c, tower, heads={"causal_lm": (logits,)})
+
+
+def _apertus(c: Config) -> Tower:
+    return pre_norm_decoder(
         c,
         lambda kind: attention(c, bias=c.attention_bias, qk_norm="head"),
         lambda kind: _xielu_mlp(c),
         norms=("attention_layernorm", "feedforward_layernorm"),
     )
-    return with_head(c, tower)
 
 
 @family("bitnet")
