@@ -78,11 +78,9 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({written})"
 
 
-def _equal(self: Any, other: Any) -> bool:
-    if other.__class__ is not self.__class__:
-        return NotImplemented
-    equal: bool = self.__record_key__(self) == self.__record_key__(other)
-    return equal
+def _equal(self: Any, other: object) -> Any:
+    key = self.__record_key__
+    return key(self) == key(other) if other.__class__ is self.__class__ else NotImplemented
 
 
 def _hash(self: Any) -> int:

@@ -28,8 +28,9 @@ RANKS = (
     ("report",),
     ("render",),
     ("introspect",),
+    ("fallback",),
     ("engine",),
-    ("verification", "fixing"),
+    ("verification", "fixing", "settings"),
     ("cli",),
     ("__main__", "dev"),
 )

@@ -35,8 +35,9 @@ def test_the_wheel_holds_the_package_and_its_data(wheel: Path, root: Path) -> No
         folder = next(name for name in names if name.endswith(".dist-info/METADATA")).rpartition("/")[0]
         metadata = email.message_from_bytes(archive.read(f"{folder}/METADATA"))
         entry_points = archive.read(f"{folder}/entry_points.txt").decode()
-    modules = {f"archscope/{path.relative_to(root / 'archscope').as_posix()}" for path in
-               (root / "archscope").rglob("*.py") if "dev" not in path.relative_to(root / "archscope").parts}  # fmt: skip
+    package = root / "archscope"
+    inside = (path.relative_to(package) for path in package.rglob("*.py"))
+    modules = {f"archscope/{path.as_posix()}" for path in inside if path.parts[0] != "dev"}
     schemas = {f"archscope/schemas/{path.relative_to(root / 'schemas').as_posix()}" for path in
                (root / "schemas").rglob("*.json")}  # fmt: skip
     assert len(schemas) > 800
