@@ -87,9 +87,7 @@ def _files(one: Fix) -> set[str]:
     return {edit.file for edit in one.edits}
 
 
-def _choose(
-    diagnostics: Iterable[Diagnostic], known: set[str], unsafe: bool
-) -> tuple[list[tuple[str, Fix]], set[str]]:
+def _choose(diagnostics: Iterable[Diagnostic], known: set[str], unsafe: bool) -> tuple[list[tuple[str, Fix]], set[str]]:
     """The fixes to apply together: the first of each diagnostic that is allowed and overlaps none before it."""
     chosen: list[tuple[str, Fix]] = []
     taken: list[Edit] = []

@@ -1,16 +1,16 @@
 """Settings of a project: archscope.toml, or [tool.archscope] in pyproject.toml.
 
-    select = ["indivisible-kv-heads"]          # these rules only
-    ignore = ["legacy-rope-type-key", "token-id-out-of-range@/pad_token_id"]
-    fail-on = "warning"
-    tensor-parallel = 8
-    targets = ["transformers<5"]
+select = ["indivisible-kv-heads"]          # these rules only
+ignore = ["legacy-rope-type-key", "token-id-out-of-range@/pad_token_id"]
+fail-on = "warning"
+tensor-parallel = 8
+targets = ["transformers<5"]
 
-    [per-path]                                 # by glob, from the folder of the settings
-    "models/old/*" = ["missing-architectures"]
+[per-path]                                 # by glob, from the folder of the settings
+"models/old/*" = ["missing-architectures"]
 
-    [severity]
-    gated-ffn-four-times = "warning"
+[severity]
+gated-ffn-four-times = "warning"
 """
 
 from __future__ import annotations

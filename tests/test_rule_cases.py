@@ -37,7 +37,9 @@ def stated(case: Case) -> dict[str, Any]:
     if schema is None:
         return {}
     tasks = schema.tasks
-    found: dict[str, Any] = {"architectures": [tasks.get("causal_lm") or tasks.get("image_text_to_text") or tasks["model"]]}
+    found: dict[str, Any] = {
+        "architectures": [tasks.get("causal_lm") or tasks.get("image_text_to_text") or tasks["model"]]
+    }
     if not schema.sub_configs:
         names = [schema.aliases.get(name, name) for name in REQUIRED]
         found.update({name: schema.fields[name].default for name in names if name in schema.fields})

@@ -50,7 +50,12 @@ TRAPS: dict[str, dict[str, Any]] = {
         rope_theta=1000000.0,
     ),
     "width not divisible by heads (Qwen3.5-27B)": config(
-        "qwen3_5_text", "Qwen3_5ForCausalLM", hidden_size=5120, num_attention_heads=24, num_key_value_heads=4, head_dim=256
+        "qwen3_5_text",
+        "Qwen3_5ForCausalLM",
+        hidden_size=5120,
+        num_attention_heads=24,
+        num_key_value_heads=4,
+        head_dim=256,
     ),
     "expert width as wide as the model (gpt-oss)": config(
         "gpt_oss",
@@ -87,7 +92,13 @@ TRAPS: dict[str, dict[str, Any]] = {
         n_group=1,
         topk_group=1,
         num_experts_per_tok=8,
-        rope_scaling={**YARN, "beta_fast": 1.0, "beta_slow": 1.0, "factor": 32.0, "original_max_position_embeddings": 4096},
+        rope_scaling={
+            **YARN,
+            "beta_fast": 1.0,
+            "beta_slow": 1.0,
+            "factor": 32.0,
+            "original_max_position_embeddings": 4096,
+        },
         max_position_embeddings=131072,
     ),
     "multi-query by a flag (Falcon 7B)": config(
@@ -197,7 +208,12 @@ TRAPS: dict[str, dict[str, Any]] = {
         rope_theta=5000000.0,
     ),
     "positions past the tokenizer's (RoBERTa)": config(
-        "roberta", "RobertaForMaskedLM", hidden_size=768, num_attention_heads=12, max_position_embeddings=514, pad_token_id=1
+        "roberta",
+        "RobertaForMaskedLM",
+        hidden_size=768,
+        num_attention_heads=12,
+        max_position_embeddings=514,
+        pad_token_id=1,
     ),
     "null window (Mistral v0.2)": config(
         "mistral",
@@ -210,7 +226,12 @@ TRAPS: dict[str, dict[str, Any]] = {
         rope_theta=1000000.0,
     ),
     "window far below the context (Gemma 2)": config(
-        "gemma2", "Gemma2ForCausalLM", hidden_size=3584, num_attention_heads=16, num_key_value_heads=8, sliding_window=4096
+        "gemma2",
+        "Gemma2ForCausalLM",
+        hidden_size=3584,
+        num_attention_heads=16,
+        num_key_value_heads=8,
+        sliding_window=4096,
     ),
     "pattern string without a count (Nemotron-H)": {
         **config("nemotron_h", "NemotronHForCausalLM", hidden_size=2688, num_attention_heads=32, num_key_value_heads=2),
@@ -270,7 +291,12 @@ TRAPS: dict[str, dict[str, Any]] = {
     "sparse text part (LLaVA 1.5)": composite(
         "llava",
         "LlavaForConditionalGeneration",
-        {"model_type": "llama", "vocab_size": 32064, "max_position_embeddings": 4096, "_name_or_path": "lmsys/vicuna-7b-v1.5"},
+        {
+            "model_type": "llama",
+            "vocab_size": 32064,
+            "max_position_embeddings": 4096,
+            "_name_or_path": "lmsys/vicuna-7b-v1.5",
+        },
     ),
     "no tie_word_embeddings and no head (Gemma)": config(
         "gemma", "GemmaForCausalLM", hidden_size=2048, num_attention_heads=8, num_key_value_heads=1, head_dim=256
@@ -363,5 +389,7 @@ TRAPS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", TRAPS)
 def test_silent_on_what_is_right(name: str) -> None:
-    loud = [(one.rule, one.pointer, one.message) for one in load(TRAPS[name]).check() if one.severity is not Severity.INFO]
+    loud = [
+        (one.rule, one.pointer, one.message) for one in load(TRAPS[name]).check() if one.severity is not Severity.INFO
+    ]
     assert loud == []

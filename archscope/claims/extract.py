@@ -22,7 +22,8 @@ _HEADING = re.compile(r"^(?P<level>#{1,6})\s+(?P<text>.+)$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _PAIR = re.compile(r"^(?P<label>[^:：|]{2,80}?)\s*[:：]\s*(?P<value>.+)$")
 _TP = re.compile(
-    r"(?:--tensor[-_]parallel(?:[-_]size)?|(?<!\w)-tp|--tp(?:-size)?|tensor_parallel_size)\s*[= ]\s*(?P<degree>\d{1,4})(?![\d.])"
+    r"(?:--tensor[-_]parallel(?:[-_]size)?|(?<!\w)-tp|--tp(?:-size)?|tensor_parallel_size)"
+    r"\s*[= ]\s*(?P<degree>\d{1,4})(?![\d.])"
 )
 _OTHER_PART = re.compile(
     r"vision|visual|image|audio|speech|encoder|deltanet|linear attention|mamba|ssm|draft|mtp|multi-token|reward|training"

@@ -29,7 +29,8 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("active_parameters", r"(#|total |number of )?(activated|active|activation)[ -]param(eter)?s?( per token)?|激活参数量?"),
     ("parameters", r"(#|total |number of |model )?(total )?param(eter)?s?( count)?|model size|(总)?参数量?|总参数"),
     ("dense_layers", r"(number of |num |# ?)?dense layers"),
-    ("layers", r"(number of |number |num |# ?)?(hidden |transformer |decoder )?layers|n_?layers?|num_hidden_layers|层数|网络层数"),
+    ("layers", r"(number of |number |num |# ?)?(hidden |transformer |decoder )?layers|n_?layers?|num_hidden_layers"
+     r"|层数|网络层数"),
     ("kv_heads", r"(number of |num |# ?)?(kv|key[- /]value|key/value) (attention )?heads|num_key_value_heads|n_kv_heads"),
     ("heads", r"(number of |num |# ?)?(attention|query|q|qkv) heads|n_?heads?|num_attention_heads|注意力头数|heads"),
     ("head_dim", r"(attention )?head (dim(ension)?|size|width)s?|d_?head|head_dim"),
@@ -38,8 +39,8 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
         r"(moe|expert)( feed[- ]?forward| ffn| mlp)? (hidden |intermediate )?(dim(ension)?|size|width)s?"
         r"|moe_intermediate_size|moe hidden dimension",
     ),
-    ("intermediate_size", r"(ffn|mlp|feed[- ]?forward)?( |-)?(intermediate|inner) (dim(ension)?|size|width)s?|intermediate_size"
-     r"|ffn (hidden )?(dim(ension)?|size|width)|ffn intermediate size"),
+    ("intermediate_size", r"(ffn|mlp|feed[- ]?forward)?( |-)?(intermediate|inner) (dim(ension)?|size|width)s?"
+     r"|intermediate_size|ffn (hidden )?(dim(ension)?|size|width)|ffn intermediate size"),
     ("hidden_size", r"(attention |model )?hidden (dim(ension)?s?|size)( size)?|d_?model|hidden_size|model dim(ension)?"
      r"|embedding (size|dim(ension)?)|隐藏层维度|隐藏维度"),
     ("vocabulary", r"vocab(ulary)?( size)?|vocab_size|token embedding|词表大小|词汇表大小"),

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from archscope.blocks.assembly import Architecture, Tower
 from archscope.blocks.base import Block, Repeating, Weight
-from archscope.blocks.moe import Experts
 from archscope.blocks.mlp import Mlp
+from archscope.blocks.moe import Experts
 
 COMPONENTS = (
     "embedding",

@@ -129,8 +129,7 @@ class MissingRemoteCode(Rule[Config]):
         if (
             target.pointer
             or not isinstance(found, dict)
-            or not listing & SIGNS_OF_A_REPOSITORY
-            and not _weights(listing)
+            or (not listing & SIGNS_OF_A_REPOSITORY and not _weights(listing))
         ):
             return
         missing: dict[str, str] = {}

@@ -94,7 +94,7 @@ class CardContradicted(Rule[Document]):
         by_kind: dict[Kind, list[Claim]] = {}
         for claim in _chosen(card, facts):
             by_kind.setdefault(claim.kind, []).append(claim)
-        for kind, found in by_kind.items():
+        for found in by_kind.values():
             wrong = [claim for claim in found if facts.agrees(claim) is False]
             if len(wrong) == len(found):
                 yield _finding(ctx, card, wrong[0], config, facts)
@@ -231,14 +231,14 @@ def _contexts(facts: _Facts) -> list[object]:
 
 
 def _experts(facts: _Facts) -> list[object]:
-    found = []
+    found: list[object] = []
     for moe in facts.mixtures():
         found += [int(moe.experts.count), int(moe.experts.count) + moe.num_shared]
     return found
 
 
 def _active_experts(facts: _Facts) -> list[object]:
-    found = []
+    found: list[object] = []
     for moe in facts.mixtures():
         found += [int(moe.router.top_k), int(moe.router.top_k) + moe.num_shared]
     return found

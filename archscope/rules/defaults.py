@@ -228,7 +228,7 @@ def _tagged(value: object, pointer: str, depth: int) -> Iterator[str]:
     if depth > 8:
         return
     if isinstance(value, dict) or hasattr(value, "items"):
-        items = dict(value.items())  # type: ignore[attr-defined]
+        items = dict(value.items())
         if set(items) == {"__float__"}:
             yield pointer
             return

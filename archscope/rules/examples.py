@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-TINY = {
+from typing import Any
+
+TINY: dict[str, Any] = {
     "vocab_size": 10,
     "hidden_size": 8,
     "intermediate_size": 16,

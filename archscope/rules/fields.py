@@ -121,9 +121,10 @@ class OutOfRange(Rule[Config]):
                 yield Finding(message, ctx.at(one.name))
         for name in SIZES:
             value = target.get(name)
-            if isinstance(value, int) and name not in target.problems and target.pointer_of(name):
-                if value < 0 or (value == 0 and name not in MAY_BE_ZERO):
-                    yield Finding(f"{name} is {value}; a size is at least 1", ctx.at(name))
+            if not isinstance(value, int) or name in target.problems or not target.pointer_of(name):
+                continue
+            if value < 0 or (value == 0 and name not in MAY_BE_ZERO):
+                yield Finding(f"{name} is {value}; a size is at least 1", ctx.at(name))
 
 
 def _digits(value: int) -> int:

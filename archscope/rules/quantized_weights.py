@@ -49,7 +49,7 @@ def _is_quantised(tensors: Mapping[str, StoredTensor]) -> bool | None:
     if any(is_quantised_name(name) for name in tensors):
         return True
     if any(
-        tensor.dtype is not None and tensor.dtype not in PLAIN + ("BOOL", "I64", "I32") for tensor in tensors.values()
+        tensor.dtype is not None and tensor.dtype not in (*PLAIN, "BOOL", "I64", "I32") for tensor in tensors.values()
     ):
         return True
     return False if tensors and all(tensor.dtype is not None for tensor in tensors.values()) else None
@@ -217,7 +217,9 @@ def _matches(entry: str, modules: Iterable[str]) -> bool:
     if "*" in bare or "?" in bare or "[" in bare:
         pattern = f"*{bare}*"
         return any(fnmatchcase(module, pattern) for module in modules)
-    return any(bare in module or module in bare.removesuffix(".weight") and module.count(".") > 1 for module in modules)
+    return any(
+        bare in module or (module in bare.removesuffix(".weight") and module.count(".") > 1) for module in modules
+    )
 
 
 class FusedSkipEntry(Rule[Config]):

@@ -424,7 +424,8 @@ def rotary_width(config: Config) -> int | None:
             width = d // heads if _is_whole(d) and _is_whole(heads) and heads > 0 else None
         parts = [rope.partial_rotary_factor for rope in config.rope.values()]
         part = parts[0] if parts else None
-        width = None if width is None or width > MOST_WIDTH else int(width * (1.0 if part is None or not _is_number(part) else part))
+        share = 1.0 if part is None or not _is_number(part) else part
+        width = None if width is None or width > MOST_WIDTH else int(width * share)
     return width if width and width > 0 else None
 
 

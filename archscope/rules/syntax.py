@@ -8,7 +8,6 @@ from archscope.diagnostics import Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
 from archscope.source import Document
 
-
 COMPANIONS = (
     "generation_config.json",
     "tokenizer_config.json",

@@ -54,7 +54,7 @@ def _word(value: Any) -> str | None:
 
 
 def _decoder(value: Any) -> dict[str, int]:
-    found = {}
+    found: dict[str, int] = {}
     for key, entry in value.items() if isinstance(value, dict) else ():
         word = _word(entry)
         if word is not None and key.isdecimal() and len(key) < 10:

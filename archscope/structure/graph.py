@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import networkx
@@ -207,7 +208,7 @@ class _Lowering:
     def towers(self) -> None:
         """Edges between the parts of the whole, and ties."""
         ends = [node for node in self.nodes.values() if not node.parent]
-        for before, after in zip(ends, ends[1:], strict=False):
+        for before, after in pairwise(ends):
             self._add(self._side(before.id, "out"), self._side(after.id, "in"), "data", None, True)
         for name, saved in self.structure.ties:
             source, target = saved.removesuffix(".weight"), name.removesuffix(".weight")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from archscope.blocks.assembly import Architecture, Layer, Stack, Tower
 from archscope.blocks.base import Block, Repeating, join
@@ -63,7 +64,7 @@ def ranges(numbers: tuple[int, ...]) -> str:
     """Ascending numbers as ranges: "0-2,5"; with a step ("5-59:6") where they are evenly spaced; "*" past eight pieces."""
     if len(numbers) > 2:
         step = numbers[1] - numbers[0]
-        if step > 1 and all(b - a == step for a, b in zip(numbers, numbers[1:], strict=False)):
+        if step > 1 and all(b - a == step for a, b in pairwise(numbers)):
             return f"{numbers[0]}-{numbers[-1]}:{step}"
     pieces: list[list[int]] = []
     for number in numbers:

@@ -32,6 +32,11 @@ def is_quantised_name(name: str) -> bool:
     return _QUANTISED.search(name) is not None
 
 
+def is_computed_name(name: str) -> bool:
+    """Whether a tensor of this name is a buffer that older releases saved, and that loading ignores."""
+    return _NOT_SAVED.search(name) is not None
+
+
 def pattern(name: str) -> str:
     """The name with every number of a layer or expert as *."""
     return _NUMBER.sub("*", name)
@@ -80,7 +85,9 @@ class Comparison:
         return tuple(
             name
             for name in self.expected
-            if name not in self.stored and name.rpartition(".")[0] not in modules and f"{name}_blocks" not in self.stored
+            if name not in self.stored
+            and name.rpartition(".")[0] not in modules
+            and f"{name}_blocks" not in self.stored
         )
 
     @cached_property

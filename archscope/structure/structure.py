@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from archscope.blocks.assembly import Architecture, Opaque
+from archscope.blocks.assembly import Architecture, Fidelity, Opaque
 from archscope.blocks.base import Block, Flow
 from archscope.config import Config
 from archscope.structure import placed
@@ -72,9 +72,22 @@ class Structure:
         return found if isinstance(found, str) else "float32"
 
     @property
+    def fidelity(self) -> Fidelity:
+        """How the tensors are known; "inferred" where a part or a head is not, or a field stands in for a wrong value."""
+        made = self.architecture.fidelity
+        if self.architecture.partial or self.opaque:
+            return "inferred"
+        return "inferred" if made == "exact" and any(one.invalid for one in self.config.walk()) else made
+
+    @property
     def is_exact(self) -> bool:
-        """Whether every tensor is known: no opaque part, no unknown head, no field that stands in for a wrong value."""
-        return not (self.architecture.partial or self.opaque or any(one.invalid for one in self.config.walk()))
+        """Whether every tensor is known, and proven against transformers."""
+        return self.fidelity == "exact"
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether a builder made it that was proven against transformers: nothing else may be called an error."""
+        return self.architecture.fidelity == "exact"
 
     def beside(self, weights: Weights) -> Comparison:
         """The tensors of this structure beside those of a repository, compared once."""

@@ -131,7 +131,13 @@ def billion_layers(config: Config, rng: random.Random) -> Mutation | None:
 def kv_heads_not_dividing(config: Config, rng: random.Random) -> Mutation | None:
     part = text_part(config)
     heads, kv = part.get("num_attention_heads"), part.get("num_key_value_heads")
-    if not whole(heads) or not whole(kv) or heads < 4 or part.get("kv_lora_rank") or not declared(config, "num_key_value_heads"):
+    if (
+        not whole(heads)
+        or not whole(kv)
+        or heads < 4
+        or part.get("kv_lora_rank")
+        or not declared(config, "num_key_value_heads")
+    ):
         return None
     wrong = [n for n in range(2, heads) if heads % n]
     return changed(config, "num_key_value_heads", rng.choice(wrong)) if wrong else None
@@ -171,7 +177,11 @@ def experts_not_in_groups(config: Config, rng: random.Random) -> Mutation | None
     part = text_part(config)
     if not whole(part.get("n_group")) or part["n_group"] < 2 or not whole(part.get("n_routed_experts")):
         return None
-    return changed(config, "n_group", part["n_group"] + 1 if part["n_routed_experts"] % (part["n_group"] + 1) else part["n_group"] + 3)
+    return changed(
+        config,
+        "n_group",
+        part["n_group"] + 1 if part["n_routed_experts"] % (part["n_group"] + 1) else part["n_group"] + 3,
+    )
 
 
 @kind
@@ -236,7 +246,9 @@ def rope_factor_below_one(config: Config, rng: random.Random) -> Mutation | None
 @kind
 def rope_key_missing(config: Config, rng: random.Random) -> Mutation | None:
     found = rope_block(config)
-    needed = {"factor", "short_factor", "long_factor", "low_freq_factor", "high_freq_factor"} & set(found[1] if found else ())
+    needed = {"factor", "short_factor", "long_factor", "low_freq_factor", "high_freq_factor"} & set(
+        found[1] if found else ()
+    )
     kinds = (found[1].get("rope_type"), found[1].get("type")) if found else ()
     if found is None or not needed or not set(kinds) & {"linear", "dynamic", "yarn", "llama3", "longrope"}:
         return None
@@ -361,7 +373,9 @@ def dtype_twice(config: Config, rng: random.Random) -> Mutation | None:
 @kind
 def size_left_out(config: Config, rng: random.Random) -> Mutation | None:
     schema = schema_of(config)
-    stated = [n for n in ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size") if whole(config.get(n))]
+    stated = [
+        n for n in ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size") if whole(config.get(n))
+    ]
     if schema is None or schema.sub_configs or "causal_lm" not in schema.tasks or len(stated) < 4:
         return None
     name = rng.choice([n for n in stated if n in schema.fields] or [""])
