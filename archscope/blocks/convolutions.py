@@ -1,39 +1,10 @@
-"""Convolutions that make more of less, or whose weight is saved as a direction and a length; recurrence after them."""
+"""Convolutions whose weight is saved as a direction and a length, and recurrence after them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from archscope.blocks.base import Block, Flow, Weight, weight
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TransposedConv(Block):
-    """A convolution run backwards, as decoders use it to make denser what a strided one made sparser.
-
-    Shapes: weight (in_channels, out_channels / groups, *kernel), bias (out_channels,).
-    """
-
-    in_channels: int
-    out_channels: int
-    kernel: tuple[int, ...]
-    groups: int = 1
-    bias: bool = True
-
-    def weights(self) -> tuple[Weight, ...]:
-        main = weight("weight", self.in_channels, self.out_channels // self.groups, *self.kernel)
-        return (main, weight("bias", self.out_channels)) if self.bias else (main,)
-
-    @property
-    def in_width(self) -> int | None:
-        return self.in_channels
-
-    @property
-    def out_width(self) -> int | None:
-        return self.out_channels
-
-    def flows(self) -> tuple[Flow, ...]:
-        return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,12 +74,3 @@ class Lstm(Block):
 
     def flows(self) -> tuple[Flow, ...]:
         return ()
-
-
-def transposed_conv(
-    name: str, inputs: int, outputs: int, *kernel: int, groups: int = 1, bias: bool = True, role: str = ""
-) -> TransposedConv:
-    """A transposed convolution; one kernel size per dimension."""
-    return TransposedConv(
-        name=name, in_channels=inputs, out_channels=outputs, kernel=kernel, groups=groups, bias=bias, role=role
-    )

@@ -8,7 +8,7 @@ from math import ceil, prod
 
 from archscope.blocks.assembly import Architecture, Stack
 from archscope.blocks.base import Block, Group, group, weight
-from archscope.blocks.convolutions import Lstm, WeightNormConv, transposed_conv
+from archscope.blocks.convolutions import Lstm, WeightNormConv
 from archscope.blocks.factories import attention, size
 from archscope.blocks.image_tokens import ResidualConvolution
 from archscope.blocks.layer_scale import layer_scale
@@ -66,7 +66,7 @@ def mimi(c: Config) -> Architecture:
         _transformer(c, "encoder_transformer"),
         *((conv("downsample.conv", d, d, kernel, bias=False),) if denser else ()),
     )
-    upsample = transposed_conv("upsample.conv", d, d, kernel, groups=c.upsample_groups, bias=False)
+    upsample = conv("upsample.conv", d, d, kernel, groups=c.upsample_groups, bias=False, transposed=True)
     decoder: tuple[Block, ...] = (
         *((upsample,) if denser else ()),
         _transformer(c, "decoder_transformer"),
@@ -142,8 +142,7 @@ def _group_norm(name: str, channels: int) -> Norm:
 
 
 def _plain(name: str, inputs: int, outputs: int, kernel: int, transposed: bool = False) -> Block:
-    made = transposed_conv if transposed else conv
-    return made(f"{name}.conv", inputs, outputs, kernel)
+    return conv(f"{name}.conv", inputs, outputs, kernel, transposed=transposed)
 
 
 def _codebook(name: str, entries: int, width: int) -> Group:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture, Branch, Layer, Sublayer
 from archscope.blocks.base import Block, Group, group
-from archscope.blocks.convolutions import transposed_conv
 from archscope.blocks.layer_scale import layer_scale
 from archscope.blocks.leaves import conv, rms_norm
 from archscope.blocks.mlp import plain_mlp
@@ -66,7 +65,7 @@ def _decoder(c: Config, depths: list[int]) -> tuple[Block, ...]:
     for index, ratio in enumerate(reversed(c.downsampling_ratios)):
         inputs, outputs = int(width * 2 ** (last - index)), int(width * 2 ** (last - 1 - index))
         at = f"conv_layers.{index}"
-        stages.append(transposed_conv(f"{at}.convtr.convtr", inputs, outputs, 2 * ratio))
+        stages.append(conv(f"{at}.convtr.convtr", inputs, outputs, 2 * ratio, transposed=True))
         stages.append(repeated(f"{at}.stage", depths[index + 1], _block(c, outputs)))
     return (*stages, conv("head.conv", width, c.channels, c.kernel_size))
 
