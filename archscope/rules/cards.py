@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from archscope.blocks.attention import Attention
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Moe
-from archscope.claims import Claim, Kind, claims, commands
 from archscope.config import Config
 from archscope.costs.parameters import Parameters, count
 from archscope.diagnostics import Place, Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
 from archscope.source import Document, SourceText
 from archscope.structure import Structure
+
+if TYPE_CHECKING:
+    from archscope.claims import Claim, Kind
 
 CARD = "README.md"
 NAMES: dict[Kind, str] = {
@@ -121,6 +124,9 @@ def _number(value: float) -> str:
 
 def _chosen(card: SourceText, facts: _Facts) -> list[Claim]:
     """The card's own claims, and those of the model in each table that agrees most with the config."""
+    # The patterns of cards take longer to compile than a whole check of a bare config.
+    from archscope.claims import claims
+
     found = claims(card)
     chosen = list(found.own)
     for models in found.tables:
@@ -330,6 +336,8 @@ class CardCommandDoesNotSplit(Rule[Structure]):
         heads = main and ctx.root.at(main.pointer).get("num_attention_heads")
         if card is None or main is None or not isinstance(heads, int) or heads < 1:
             return
+        from archscope.claims import commands
+
         for command in commands(card):
             if command.degree > 1 and heads % command.degree:
                 fits = [n for n in range(1, min(heads, 64) + 1) if heads % n == 0]

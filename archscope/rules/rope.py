@@ -297,7 +297,8 @@ class RopeThetaNotPositive(Rule[Config]):
         for rope in target.rope.values():
             pointer = rope.pointers.get("rope_theta")
             theta = rope.parameters.get("rope_theta")
-            if pointer and (not _is_number(theta) or not theta > 0):
+            positive = isinstance(theta, int | float) and not isinstance(theta, bool) and theta > 0
+            if pointer and not positive:
                 yield Finding(f"the rotary base is {theta!r:.40}, not a positive number", ctx.place(pointer))
 
 
