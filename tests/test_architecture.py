@@ -29,6 +29,7 @@ RANKS = (
     ("render",),
     ("introspect",),
     ("fallback",),
+    ("fallback",),
     ("engine",),
     ("verification", "fixing", "settings"),
     ("cli",),
