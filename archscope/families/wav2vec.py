@@ -8,10 +8,11 @@ from archscope.blocks.assembly import Architecture, Layer, Stack, Sublayer, Towe
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, group, present, weight
 from archscope.blocks.factories import num_labels, size
-from archscope.blocks.leaves import Norm, conv, embedding, layer_norm, linear, regroup
+from archscope.blocks.leaves import conv, embedding, layer_norm, linear, regroup
 from archscope.blocks.mlp import Mlp, plain_mlp
 from archscope.blocks.skeletons import head
 from archscope.blocks.towers import layers, square_attention, tower_model
+from archscope.blocks.waveform import convolved_positions, first_or_all, waveform_convolutions
 from archscope.config import Config
 from archscope.families.registry import family
 
@@ -45,7 +46,9 @@ def omniasr_audio(c: Config) -> Architecture:
     return tower_model(
         c,
         d,
-        *(_conv(c, f"subsampling.conv_layers.{index}", index, "layer") for index in range(len(c.conv_dim))),
+        *waveform_convolutions(
+            "subsampling.conv_layers", c.conv_dim, c.conv_kernel, ["layer"] * len(c.conv_dim), bool(c.conv_bias)
+        ),
         layer_norm("subsampling.layer_norm", c.conv_dim[-1], eps=eps),
         linear("subsampling.projection", c.conv_dim[-1], d, True),
         conv("encode_positions.conv", d, d, c.num_conv_pos_embeddings, groups=c.num_conv_pos_embedding_groups),
@@ -89,46 +92,22 @@ def _parts(c: Config, attend: Callable[[object], Attention]) -> tuple[Block, ...
     norm = layer_norm("encoder.layer_norm", d, eps=eps)
     return present(
         masked,
-        *_features(c),
+        *waveform_convolutions(
+            "feature_extractor.conv_layers",
+            c.conv_dim,
+            c.conv_kernel,
+            first_or_all(c.feat_extract_norm, c.num_feat_extract_layers),
+            bool(c.conv_bias),
+        ),
         layer_norm("feature_projection.layer_norm", c.conv_dim[-1], eps=eps),
         linear("feature_projection.projection", c.conv_dim[-1], d, True),
-        _positions(c),
+        convolved_positions(
+            "encoder.pos_conv_embed.conv", d, c.num_conv_pos_embeddings, c.num_conv_pos_embedding_groups
+        ),
         None if stable else norm,
         _layers(c, attend, stable),
         norm if stable else None,
         _adapter(c) if c.add_adapter else None,
-    )
-
-
-def _features(c: Config) -> tuple[Block, ...]:
-    """Strided convolutions: a norm after each, or after the first one only, by feat_extract_norm."""
-    kinds = ["layer" if c.feat_extract_norm == "layer" else "group" if index == 0 else "" for index in range(_convs(c))]
-    return tuple(_conv(c, f"feature_extractor.conv_layers.{index}", index, kind) for index, kind in enumerate(kinds))
-
-
-def _convs(c: Config) -> int:
-    return max(c.num_feat_extract_layers, 1) if c.feat_extract_norm == "group" else int(c.num_feat_extract_layers)
-
-
-def _conv(c: Config, name: str, index: int, norm: str) -> Group:
-    inputs, outputs = c.conv_dim[index - 1] if index else 1, c.conv_dim[index]
-    over = None
-    if norm == "layer":
-        over = layer_norm("layer_norm", outputs)
-    elif norm == "group":
-        over = Norm(name="layer_norm", size=outputs, kind="group", bias=True)
-    return group(name, conv("conv", inputs, outputs, c.conv_kernel[index], bias=c.conv_bias), over, role="convolution")
-
-
-def _positions(c: Config) -> Group:
-    """A convolution over many frames whose weight is a direction and a length for each step in time."""
-    d, kernel = size(c, "hidden_size"), c.num_conv_pos_embeddings
-    return group(
-        "encoder.pos_conv_embed.conv",
-        weight("parametrizations.weight.original0", 1, 1, kernel),
-        weight("parametrizations.weight.original1", d, d // c.num_conv_pos_embedding_groups, kernel),
-        weight("bias", d),
-        role="side positions",
     )
 
 
