@@ -190,7 +190,7 @@ class UnknownField(Rule[Config]):
         for key in target.raw:
             if key in known or key.startswith("_") or f"_{key}" in known or len(key) > 100:
                 continue
-            near = get_close_matches(key, sorted(target.schema.fields), n=1, cutoff=0.85)
+            near = _near(target.model_type, key)
             if near and not _said(target, near[0]) and not _is_variant(key, near[0]):
                 place = ctx.place(f"{target.pointer}/{_escaped(key)}", key=True)
                 span = ctx.document.key_span(path_of(f"{target.pointer}/{_escaped(key)}"))
@@ -208,6 +208,15 @@ OLD_BASE_KEYS = (
     "task_specific_params tokenizer_class prefix bad_words_ids is_decoder add_cross_attention tie_word_embeddings"
 ).split()
 """Keys of every config in transformers 4."""
+
+
+@lru_cache(maxsize=4096)
+def _near(model_type: str, key: str) -> list[str]:
+    """The field of a type whose name is nearest to a key, in a list; none where none is near."""
+    from archscope.config import load_schema
+
+    schema = load_schema(model_type)
+    return [] if schema is None else get_close_matches(key, sorted(schema.fields), n=1, cutoff=0.85)
 
 
 def _said(config: Config, name: str) -> bool:

@@ -74,7 +74,7 @@ class FileTooLarge(Rule[Document]):
     """The file is larger than any configuration.
 
     ## What it checks
-    16 MiB of text, a million values.
+    16 MiB of text, 300,000 values and brackets.
 
     ## Why it matters
     It is most likely another file under the name of the configuration. archscope does not read it, so that time and
@@ -84,14 +84,14 @@ class FileTooLarge(Rule[Document]):
     Give the config.json of a model, not its weights or its tokenizer.
 
     ## References
-    The limits are archscope's own; the largest published configurations have some 100,000 values, all of them labels.
+    The limits are archscope's own: twice the longest weight index that is known, far above any configuration.
     """
 
     name = "file-too-large"
     severity = Severity.ERROR
     cases = (
         Passes("llama"),
-        Fails(text="[" + "," * 1_000_001 + "]", at=""),
+        Fails(text="[" + "," * 300_001 + "]", at=""),
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:

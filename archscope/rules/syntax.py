@@ -24,7 +24,7 @@ COMPANIONS = (
 
 def _read(ctx: Context, name: str) -> Iterator[Finding]:
     """What the reader has reported under a name, in config.json and the files beside it."""
-    beside = (ctx.repository.document(companion) for companion in COMPANIONS if companion in ctx.repository.listing)
+    beside = (ctx.repository.document(companion) for companion in COMPANIONS if companion in ctx.repository.names)
     for document in (ctx.document, *beside):
         for problem in document.problems if document is not None else ():
             if problem.rule != name:

@@ -288,9 +288,10 @@ class UnsplittableQuantGroups(Rule[Structure]):
             return
         size, pointer, what = unit
         tp = ctx.options.tensor_parallel or 1
-        strict = what == "group" or tp > 1
+        if tp == 1 and what == "block":
+            return
         for width, place in self._inputs(target, ctx):
-            if width % size and strict and tp == 1:
+            if width % size and tp == 1:
                 yield Finding(
                     f"{width} is not a multiple of the {what} size {size}", ctx.place(pointer), related=[place]
                 )

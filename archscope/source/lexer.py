@@ -9,7 +9,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # in C where 
 from typing import Any, NamedTuple, Protocol
 
 from archscope.diagnostics import Edit, Fix, Severity
-from archscope.source.limits import MAX_DIGITS
+from archscope.source.limits import MAX_BROKEN_STRING, MAX_DIGITS
 from archscope.source.text import BOM, SourceText, Span
 
 _SPACE = r"[ \t\n\r]*+"
@@ -202,7 +202,8 @@ class Lexer:
         span = Span(start, end)
         if not closed:
             self.report("invalid-json", Severity.ERROR, "the string is not closed on its line", span)
-        value = self._unescape(body, start + 1, strict=closed and quote == '"')
+        long = len(body) > MAX_BROKEN_STRING
+        value = body if long else self._unescape(body, start + 1, strict=closed and quote == '"')
         if quote != '"' and closed:
             fix = Fix("use double quotes", (Edit(self.source.name, *span, _quoted(value)),), safe=True)
             message = f"the string is in {self.text[start]} quotes, not in double quotes"

@@ -28,8 +28,8 @@ def parse(source: SourceText) -> Parsed:
     Flawless text goes through the C scanner of the standard library and is located only on demand (`careful.locate`).
     """
     text = source.text
-    if text.count(",") > MAX_VALUES:
-        message = f"the file has more than {MAX_VALUES:,} values"
+    if text.count(",") + text.count("{") + text.count("[") > MAX_VALUES:
+        message = f"the file has more than {MAX_VALUES:,} values, which no configuration has"
         return Parsed(None, None, (Diagnostic("file-too-large", Severity.ERROR, message, Place(source.name)),))
     try:
         value = _DECODER.decode(text) if _plain(text) else None

@@ -136,15 +136,25 @@ class Repository:
 
     def _companion(self, name: str) -> str | None:
         """Path of a file beside the configuration that may be read, else None."""
-        if self.folder is None or name != os.path.basename(name) or name in ("", ".", ".."):
+        if not self._has_companions or name != os.path.basename(name) or name in ("", ".", ".."):
             return None
-        path = os.path.join(self.folder, name)
+        path = os.path.join(self.folder or "", name)
         return path if os.path.isfile(path) and self._inside(path) else None
+
+    @property
+    def _has_companions(self) -> bool:
+        """Whether the files beside it belong to it: those beside a file of another name may be anybody's."""
+        return self.folder is not None and self._config_name == CONFIG_NAME
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names in `listing`."""
+        return frozenset(self.listing)
 
     @cached_property
     def listing(self) -> tuple[str, ...]:
         """Names of the regular files beside the configuration, sorted; the first 10,000 of them."""
-        if self.folder is None:
+        if not self._has_companions:
             return ()
         names = []
         try:
