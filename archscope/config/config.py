@@ -142,12 +142,20 @@ class Config:
         return base
 
     def as_task(self, task: str) -> Config:
-        """The same config for the class that the auto tables give a task; for its base class where they give none."""
+        """The same config for the class that the auto tables give a task; for its base class where they give none.
+
+        Where there are no tables, for want of a schema, the task stands without a class.
+        """
         found = self.schema.tasks.get(task) if self.schema is not None else None
         made = self.as_base()
-        if found:
+        if self.schema is None:
             object.__setattr__(made, "task", task)
-            object.__setattr__(made, "model_class", found if isinstance(found, str) else found[0])
+        if found:
+            name = found if isinstance(found, str) else found[0]
+            # Where the tables give the task the base class itself, it has no head to tell apart.
+            base = self.schema.tasks.get("model") if self.schema is not None else None
+            object.__setattr__(made, "task", "model" if name == base else task)
+            object.__setattr__(made, "model_class", name)
         return made
 
     @property
