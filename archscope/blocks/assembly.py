@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Literal
 from archscope.blocks.base import Block, Flow, Port, Repeating, present
 
 TowerRole = Literal["text", "encoder", "decoder", "vision", "audio", "other"]
+Fidelity = Literal["exact", "introspected", "from-weights", "inferred"]
+"""How names and shapes are known, from best to worst."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -251,21 +253,29 @@ class Tower(Block):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Head(Block):
-    """What turns the last hidden states into the answer of the class: logits, labels, spans."""
+    """What turns the last hidden states into the answer of the class: logits, labels, spans.
+
+    `chained` is False where the parts answer side by side, each from inputs of its own.
+    """
 
     component: ClassVar[str] = "head"
 
     parts: tuple[Block, ...]
     task: str = "causal_lm"
     softcap: float | None = None
+    chained: bool = True
 
     def children(self) -> tuple[Block, ...]:
         return self.parts
 
     def flows(self) -> tuple[Flow, ...]:
-        """A chain of parts, whose answers (role "logits") each leave it."""
+        """A chain of parts, whose answers (role "logits") each leave it; or parts side by side where not chained."""
         flows: list[Flow] = []
         at = Port("in")
+        if not self.chained:
+            for part in self.parts:
+                flows += [Flow(at, Port(part.role or part.name)), Flow(Port(part.role or part.name), Port("out"))]
+            return tuple(flows)
         for part in self.parts:
             key = part.name if part.role.endswith("logits") else part.role or part.name
             flows.append(Flow(at, Port(key, part.in_width)))
@@ -313,11 +323,12 @@ class Architecture:
 
     `tied` pairs names that share a tensor with the name that is saved; `extra` are parts that a checkpoint may carry and
     transformers does not build (next-token-prediction layers), counted apart. `partial` says what is not known, "" if
-    everything is.
+    everything is. `fidelity` is that of the way it was made, where all values are as they should be.
     """
 
     parts: tuple[Block, ...]
     partial: str = ""
+    fidelity: Fidelity = "exact"
     tied: tuple[tuple[str, str], ...] = ()
     extra: tuple[Block, ...] = ()
 

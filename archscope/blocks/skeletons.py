@@ -172,9 +172,9 @@ def vocabulary_head(
     return Head(role="head", parts=(matrix,), task="causal_lm", softcap=cap if isinstance(cap, int | float) else None)
 
 
-def head(task: str, *parts: Block) -> Head:
-    """A head of its own for a task."""
-    return Head(role="head", parts=parts, task=task)
+def head(task: str, *parts: Block, chained: bool = True) -> Head:
+    """A head of its own for a task; `chained` is False where its parts answer side by side."""
+    return Head(role="head", parts=parts, task=task, chained=chained)
 
 
 def label_head(c: Config, width: int) -> tuple[Block, ...]:

@@ -59,6 +59,7 @@ def yolos(c: Config) -> Architecture:
         c.task,
         _three("class_labels_classifier", d, num_labels(c) + 1),
         _three("bbox_predictor", d, 4),
+        chained=False,
     )
     return _model(c, "vit", _yolos_parts(c), found)
 

@@ -81,7 +81,7 @@ def _under_head(c: Config, prefix: str, attend: Callable[[object], Attention]) -
     over = heads.get(c.task)
     if over is None:
         return Architecture(parts=(made,), partial=f"the head of {c.model_class or 'this class'} is not known")
-    return Architecture(parts=(made, head(c.task, *over(c))))
+    return Architecture(parts=(made, head(c.task, *over(c), chained=over is not _quantised)))
 
 
 def _parts(c: Config, attend: Callable[[object], Attention]) -> tuple[Block, ...]:

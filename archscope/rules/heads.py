@@ -112,10 +112,14 @@ REFUSING = frozenset(
 """Types whose validate_architecture asks for hidden_size % num_attention_heads == 0. Source: transformers 5.24.0."""
 
 
+OWN_HEAD_WIDTHS = ("kv_channels", "qk_rope_head_dim", "kv_lora_rank", "d_kv", "attention_head_size", "d_head")
+"""Fields that give the heads a width of their own."""
+
+
 def _head_dim_follows(config: Config) -> bool:
     """Whether the width of a head is the quotient, rather than a field of its own."""
     if config.get("head_dim") is None:
-        return not any(config.get(name) for name in ("kv_channels", "qk_rope_head_dim", "kv_lora_rank", "d_kv"))
+        return not any(config.get(name) for name in OWN_HEAD_WIDTHS)
     return config.origin("head_dim").kind == "derived"
 
 

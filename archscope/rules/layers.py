@@ -74,7 +74,8 @@ class UnknownLayerType(Rule[Config]):
     """A per-layer list has a word that names no kind of layer.
 
     ## What it checks
-    The words of layer_types and mlp_layer_types against those that transformers knows, old names included.
+    The words of layer_types and mlp_layer_types against those that transformers knows, old names included. Where the class
+    rewrites the list, only slips of the pen are reported: it may know words of its own.
 
     ## Why it matters
     transformers refuses the file, or has no block for the word.
@@ -104,20 +105,29 @@ class UnknownLayerType(Rule[Config]):
         }
         for name in LISTS:
             words = allowed[name] | _own_words(target, name)
-            for index, word in enumerate(_written_list(target, name) or ()):
+            written = _written_list(target, name) or []
+            rewritten = name in target and target.get(name) != written
+            for index, word in enumerate(written):
+                if rewritten and isinstance(word, str) and not _near(word, words):
+                    continue
                 if not isinstance(word, str) or word not in words:
                     yield self._finding(target, ctx, name, index, word, words)
                     break
 
     def _finding(self, target: Config, ctx: Context, name: str, index: int, word: object, words: set[str]) -> Finding:
-        from difflib import get_close_matches
-
-        near = get_close_matches(str(word), sorted(words), n=1)
+        near = _near(str(word), words)
         return Finding(
             f"{str(word)[:40]!r} names no kind of layer",
             ctx.place(f"{target.pointer}/{name}/{index}"),
             help=f"did you mean {near[0]!r}?" if near else f"known: {', '.join(sorted(words))}",
         )
+
+
+def _near(word: str, words: set[str]) -> list[str]:
+    """The known word nearest to one, in a list; none where none is near."""
+    from difflib import get_close_matches
+
+    return [word] if word in words else get_close_matches(word, sorted(words), n=1)
 
 
 def _own_words(config: Config, name: str) -> set[str]:

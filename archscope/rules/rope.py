@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from archscope.config import Config, RopeParameters
+from archscope.config import Config, RopeParameters, Schema
 from archscope.diagnostics import Place, Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
 
@@ -204,7 +204,7 @@ class UnknownRopeKey(Rule[Config]):
             return
         for name, rope in _scaled(target):
             own = {*REQUIRED_KEYS.get(name, ()), *OPTIONAL_KEYS.get(name, ())}
-            allowed = own | set(ALWAYS) | target.schema.ignore_keys_at_rope_validation
+            allowed = own | set(ALWAYS) | target.schema.ignore_keys_at_rope_validation | _default_keys(target.schema)
             for key in rope.parameters:
                 if key in allowed or not rope.pointers.get(key) or isinstance(rope.parameters[key], dict):
                     continue
@@ -212,6 +212,13 @@ class UnknownRopeKey(Rule[Config]):
                 if meant:
                     place = ctx.place(rope.pointers[key], key=True)
                     yield Finding(f"rotary scaling of type {name} does not read {key[:40]}", place, help=meant)
+
+
+def _default_keys(schema: Schema) -> set[str]:
+    """Keys that the type's own default has."""
+    field = schema.fields.get("rope_parameters")
+    found = field.effective if field is not None else None
+    return set(found) if isinstance(found, dict) else set()
 
 
 def _meant(key: str, name: str, own: set[str]) -> str:
