@@ -9,9 +9,9 @@ from archscope.blocks.assembly import Tower
 from archscope.blocks.attention import Attention
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.config import Config
+from archscope.config.rotary import rotary_width
 from archscope.diagnostics import Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
-from archscope.rules.rope import rotary_width
 
 LONG = 65_536
 """Positions past which a base of 10,000 no longer spans the window: its longest wave is 2·pi·10,000 = 62,832."""

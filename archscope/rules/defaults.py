@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from archscope.config import Config
 from archscope.diagnostics import Severity
 from archscope.rules.base import Context, Fails, Finding, Options, Passes, Rule
-from archscope.rules.rope_writing import parse_version, reads_version_4
+from archscope.rules.targets import parse_version, reads_version_4
 
 
 class ReliedOnNormTopk(Rule[Config]):

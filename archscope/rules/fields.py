@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import lru_cache
 
-from archscope.config import Config, Problem, Schema, model_types
+from archscope.config import Config, Problem
+from archscope.config.known import known_keys, types_with_class
 from archscope.config.limits import implausible
-from archscope.config.schema import common
 from archscope.diagnostics import Edit, Fix, Place, Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
 from archscope.source import path_of
@@ -203,13 +203,6 @@ class UnknownField(Rule[Config]):
                 )
 
 
-OLD_BASE_KEYS = (
-    "tie_encoder_decoder cross_attention_hidden_size pruned_heads torchscript use_bfloat16 tf_legacy_loss finetuning_task "
-    "task_specific_params tokenizer_class prefix bad_words_ids is_decoder add_cross_attention tie_word_embeddings"
-).split()
-"""Keys of every config in transformers 4."""
-
-
 @lru_cache(maxsize=4096)
 def _near(model_type: str, key: str) -> list[str]:
     """The field of a type whose name is nearest to a key, in a list; none where none is near."""
@@ -234,29 +227,6 @@ def _is_variant(key: str, field: str) -> bool:
 
 def _escaped(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
-
-
-@lru_cache(maxsize=256)
-def known_keys(model_type: str) -> frozenset[str]:
-    """Every key that a config of this type may have: fields, aliases, legacy names, keys that its code reads."""
-    from archscope.config import load_schema
-
-    shared = common()
-    schema: Schema | None = load_schema(model_type)
-    own: set[str] = set()
-    if schema is not None:
-        own = {*schema.fields, *schema.aliases, *schema.also_reads, *schema.sub_configs, *schema.properties}
-    legacy = {
-        *OLD_BASE_KEYS,
-        "rope_scaling",
-        "rope_theta",
-        "torch_dtype",
-        "auto_map",
-        "quantization_config",
-        "num_labels",
-        "model_type",
-    }
-    return frozenset(own | legacy | shared.base_keys | shared.generation_keys)
 
 
 class MissingModelType(Rule[Config]):
@@ -299,23 +269,6 @@ class MissingModelType(Rule[Config]):
 def _type_help(config: Config) -> str:
     owners = types_with_class(config.get("architectures"))
     return f'add "model_type": "{owners[0]}"' if len(owners) == 1 else 'add "model_type"'
-
-
-def types_with_class(architectures: object) -> list[str]:
-    """The model types that have the first class named in architectures."""
-    if not isinstance(architectures, list) or not architectures or not isinstance(architectures[0], str):
-        return []
-    from archscope.config import load_schema
-
-    wanted = architectures[0]
-    stem = wanted.split("For")[0].removesuffix("Model").lower()
-    near = [t for t in model_types() if t.replace("_", "").replace("-", "") == stem]
-    found = []
-    for model_type in sorted(near):
-        schema = load_schema(model_type)
-        if schema is not None and wanted in {*schema.tasks.values(), *schema.other_models}:
-            found.append(model_type)
-    return found
 
 
 class MissingRequiredField(Rule[Config]):

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 
 from archscope.config import Config, load_schema, model_types
+from archscope.config.known import types_with_class
 from archscope.diagnostics import Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
-from archscope.rules.fields import types_with_class
 
 
 class ArchitectureOfAnotherType(Rule[Config]):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from archscope.config import Config, RopeParameters, Schema
+from archscope.config.rotary import rotary_width
 from archscope.diagnostics import Place, Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
 
@@ -420,24 +421,6 @@ class MropeSectionSum(Rule[Config]):
                     _places(rope, ctx, "mrope_section"),
                     related=[ctx.at(field, "the width comes from here") for field in _width_fields(target)],
                 )
-
-
-def rotary_width(config: Config) -> int | None:
-    """How many values of a head are rotated; None where the config does not say."""
-    width = config.get("qk_rope_head_dim")
-    if not _is_whole(width) or not width:
-        width = config.get("head_dim")
-        if not _is_whole(width):
-            d, heads = config.get("hidden_size"), config.get("num_attention_heads")
-            width = d // heads if _is_whole(d) and _is_whole(heads) and heads > 0 else None
-        parts = [rope.partial_rotary_factor for rope in config.rope.values()]
-        part = parts[0] if parts else None
-        share = 1.0 if part is None or not _is_number(part) else part
-        width = None if width is None or width > MOST_WIDTH else int(width * share)
-    return width if width and width > 0 else None
-
-
-MOST_WIDTH = 10**9
 
 
 def _width_fields(config: Config) -> tuple[str, ...]:

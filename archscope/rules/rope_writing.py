@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from archscope.config import Config
 from archscope.diagnostics import Edit, Fix, Severity
 from archscope.rules.base import Context, Fails, Finding, Options, Passes, Rule
+from archscope.rules.targets import parse_version, reads_version_4
 from archscope.source import path_of
 
 BLOCKS = ("rope_scaling", "rope_parameters")
@@ -281,12 +281,6 @@ class RopeTypeNewerThanWriter(Rule[Config]):
                 )
 
 
-def parse_version(text: object) -> tuple[int, int, int] | None:
-    """The first three numbers of a version, None where it has none."""
-    found = re.match(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?", text) if isinstance(text, str) else None
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
-
-
 class RopeParametersForOldReader(Rule[Config]):
     """Only rope_parameters states the rotary embedding, and a reader from before transformers 5 is a target.
 
@@ -326,8 +320,3 @@ class RopeParametersForOldReader(Rule[Config]):
             ctx.place(f"{target.pointer}/rope_parameters", key=True),
             help="write rope_theta (and rope_scaling) beside it",
         )
-
-
-def reads_version_4(ctx: Context) -> bool:
-    """Whether transformers before 5, or a reader of its age, is a target."""
-    return any(re.match(r"transformers\s*(<|<=|==|~=)\s*(=\s*)?(4\b|5(\.0)*$)", one) for one in ctx.options.targets)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archscope.config import Config, Schema
+from archscope.config.known import known_keys
 from archscope.diagnostics import Edit, Fix, Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
-from archscope.rules.fields import known_keys
 from archscope.source import path_of
 
 SYNONYMS: tuple[tuple[str, ...], ...] = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from archscope.diagnostics import Severity
 from archscope.rules.base import Context, Fails, Finding, Options, Passes, Rule
-from archscope.rules.rope_writing import reads_version_4
+from archscope.rules.targets import reads_version_4
 from archscope.source import Document
 
 TOKENIZER = "tokenizer_config.json"
