@@ -12,7 +12,8 @@ from archscope.blocks.base import Block, Flow, Weight, weight
 class LayerScale(Block):
     """Multiplies what a branch adds to the residual stream, channel by channel.
 
-    Shapes: one tensor (size,); `tensor` is its name below the block, "" where the block itself is the tensor.
+    Shapes: one tensor (size,), or (size, 1, 1) where it is kept for images; `tensor` is its name below the block, ""
+    where the block itself is the tensor.
     Source: CaiT (arXiv 2103.17239), LayerScale.
     """
 
@@ -20,9 +21,10 @@ class LayerScale(Block):
 
     size: int
     tensor: str = ""
+    image: bool = False
 
     def weights(self) -> tuple[Weight, ...]:
-        return (weight(self.tensor, self.size),)
+        return (weight(self.tensor, self.size, *((1, 1) if self.image else ())),)
 
     @property
     def in_width(self) -> int | None:
@@ -36,6 +38,6 @@ class LayerScale(Block):
         return ()
 
 
-def layer_scale(name: str, size: int, *, tensor: str = "") -> LayerScale:
+def layer_scale(name: str, size: int, *, tensor: str = "", image: bool = False) -> LayerScale:
     """A factor per channel under a name."""
-    return LayerScale(name=name, size=size, tensor=tensor)
+    return LayerScale(name=name, size=size, tensor=tensor, image=image)

@@ -1,4 +1,4 @@
-"""Qwen2 and Llama text towers behind vision towers that timm builds, whose tensors only timm knows."""
+"""Qwen2 and Llama text towers behind vision towers that timm builds."""
 
 from __future__ import annotations
 
