@@ -7,17 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from archscope.blocks.assembly import Fidelity
 from archscope.config import Config, resolve
 from archscope.diagnostics import Diagnostic, Severity
 from archscope.families import registry
+from archscope.families.registry import BUILD_FAILURES
 from archscope.source import Document, Repository, foreign_diagnostic, kind_of
 from archscope.structure import Structure, Tensor
 
 if TYPE_CHECKING:
     from archscope.costs.parameters import Parameters
     from archscope.rules.base import Context, Options
-
-Fidelity = Literal["exact", "introspected", "from-weights", "inferred"]
 
 
 def load(source: str | Path | Mapping[str, Any] | Repository) -> Model:
@@ -54,14 +54,14 @@ class Model:
         """The structure, or why there is none.
 
         The values come from a file, so a builder may meet any numbers: arithmetic on them may fail, and then no model can
-        have them.
+        have them. Of remote code nobody here knows the defaults, so there a failure says nothing.
         """
         if self.is_foreign:
             return None, None
         try:
             architecture = registry.build(self.config)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            return None, self._unbuildable(error)
+        except BUILD_FAILURES as error:
+            return None, None if registry.is_remote(self.config.model_type) else self._unbuildable(error)
         return (None if architecture is None else Structure(architecture, self.config)), None
 
     def _unbuildable(self, error: Exception) -> Diagnostic:
@@ -75,15 +75,29 @@ class Model:
         )
 
     @property
-    def structure(self) -> Structure | None:
-        """The typed graph; None where nothing could be built."""
+    def built(self) -> Structure | None:
+        """The structure that a builder makes, which is all that rules look at; None for a type that has none."""
         return self._built[0]
+
+    @cached_property
+    def structure(self) -> Structure | None:
+        """The typed graph; None where nothing could be built.
+
+        For a type without a builder it comes from the installed transformers (where torch is, too), from the stored
+        weights, or from the names of the fields: see `fidelity`.
+        """
+        built, failure = self._built
+        if built is not None or failure is not None or self.is_foreign:
+            return built
+        from archscope.fallback import substitute
+
+        architecture = substitute(self.config, self.document, self.repository)
+        return None if architecture is None else Structure(architecture, self.config)
 
     @property
     def fidelity(self) -> Fidelity:
         """How the structure is known."""
-        structure = self.structure
-        return "exact" if structure is not None and structure.is_exact else "inferred"
+        return "inferred" if self.structure is None else self.structure.fidelity
 
     def tensors(self) -> Mapping[str, Tensor]:
         """Every tensor by its name as saved on disk; empty where there is no structure."""
@@ -139,11 +153,13 @@ class Model:
             document=self.document,
             root=self.config,
             config=self.config,
-            structure=self.structure,
+            structure=self.built,
             options=options,
         )
 
-    def draw(self, format: Literal["svg", "png", "dot"] = "svg", theme: Literal["auto", "light", "dark"] = "auto") -> str | bytes:
+    def draw(
+        self, format: Literal["svg", "png", "dot"] = "svg", theme: Literal["auto", "light", "dark"] = "auto"
+    ) -> str | bytes:
         """The annotated block diagram: text for svg and dot, bytes for png.
 
         Raises: RenderError where there is no structure to draw.

@@ -6,6 +6,7 @@ and to make the goldens of the tests. Only classes of the installed transformers
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from collections.abc import Mapping
@@ -49,6 +50,12 @@ def available() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in ("torch", "transformers"))
 
 
+def knows(model_type: str) -> bool:
+    """Whether the installed transformers has a model type. Imports its tables, but no torch."""
+    tables: Any = importlib.import_module("transformers.models.auto.configuration_auto")
+    return model_type in tables.CONFIG_MAPPING_NAMES
+
+
 def instantiate(raw: Mapping[str, Any]) -> Instance:
     """Build the class that a config names on the meta device, and read its tensors.
 
@@ -79,7 +86,7 @@ def _config(raw: Mapping[str, Any]) -> Any:
     from transformers import CONFIG_MAPPING
 
     model_type = raw.get("model_type")
-    if model_type not in CONFIG_MAPPING:
+    if not isinstance(model_type, str) or model_type not in CONFIG_MAPPING:
         raise IntrospectionError(f"the installed transformers has no model type {model_type!r}")
     plain = {key: value for key, value in raw.items() if key != "quantization_config"}
     return CONFIG_MAPPING[model_type].from_dict(plain)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from archscope.costs.parameters import count
+from archscope.errors import IntrospectionError
 from archscope.introspect import Instance, instantiate
 
 if TYPE_CHECKING:
@@ -38,14 +40,18 @@ class Verification:
 def verify(model: Model) -> Verification:
     """Build the class on the meta device and compare tensor by tensor.
 
-    Raises: IntrospectionError where transformers cannot build it.
+    Raises: IntrospectionError where transformers cannot build it, or archscope has nothing of its own to compare.
     """
+    structure = model.built
+    if structure is None:
+        model_type = model.config.model_type
+        raise IntrospectionError(f"archscope has no builder for model type {model_type[:80]!r}, so nothing to verify")
     instance = instantiate(model.document.mapping)
-    ours = {name: tuple(map(int, tensor.shape)) for name, tensor in model.tensors().items()}
+    ours = {name: tuple(map(int, tensor.shape)) for name, tensor in structure.tensors.items()}
     theirs = instance.shapes
     return Verification(
         instance=instance,
-        parameters=model.parameters.total if model.parameters is not None else 0,
+        parameters=count(structure.architecture).total,
         missing={name: shape for name, shape in theirs.items() if name not in ours},
         unexpected={name: shape for name, shape in ours.items() if name not in theirs},
         misshapen={n: (s, theirs[n]) for n, s in ours.items() if n in theirs and theirs[n] != s},

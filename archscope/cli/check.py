@@ -47,7 +47,9 @@ class _Outcome(NamedTuple):
 )
 @click.option("--target", "--targets", "targets", multiple=True, metavar="READER,...",
               help="Programs that must be able to read the file, such as 'transformers<5'.")  # fmt: skip
-@click.option("--fix", "fixes", is_flag=True, help="First mend what can be mended for certain, as `archscope fix` does.")
+@click.option(
+    "--fix", "fixes", is_flag=True, help="First mend what can be mended for certain, as `archscope fix` does."
+)
 @click.option("--config", metavar="FILE", help="Settings, instead of the nearest archscope.toml or pyproject.toml.")
 @click.option("--isolated", is_flag=True, help="No settings but those of the command line.")
 @click.option("--report-unused", is_flag=True, help="Say which suppressions of the settings silenced nothing.")
@@ -132,7 +134,7 @@ def _checked(one: Input, asked: Asked) -> _Outcome:
         left = asked.settings.applied(settings, found, one.path or one.name)
         diagnostics = tuple(filter(asked.selection.keeps, left))
         status: Status = "foreign" if model.is_foreign and not _is_broken(model) else "checked"
-        fidelity = model.fidelity if model.structure is not None else None
+        fidelity = None if model.built is None else model.built.fidelity
         documents = tuple(model.documents.values()) if diagnostics else ()
         return _Outcome(Checked(one.name, status, fidelity), diagnostics, documents)
     except InputError as error:

@@ -3,7 +3,7 @@
 from archscope.config.annotations import check_type
 from archscope.config.config import Config
 from archscope.config.origin import Origin, Problem
-from archscope.config.resolve import resolve
+from archscope.config.resolve import completed, part, read_as, resolve
 from archscope.config.rope import RopeParameters
 from archscope.config.schema import Field, Schema, load_schema, model_types
 
@@ -15,7 +15,10 @@ __all__ = [
     "RopeParameters",
     "Schema",
     "check_type",
+    "completed",
     "load_schema",
     "model_types",
+    "part",
+    "read_as",
     "resolve",
 ]

@@ -19,24 +19,37 @@ _ORDER = (
 )
 _COMPOSITE = ("image_text_to_text", "multimodal_lm", *_ORDER)
 
+# What the end of a class's name says of its task, for types that the auto tables do not have.
+_ENDINGS = (
+    ("ForCausalLM", "causal_lm"),
+    ("LMHeadModel", "causal_lm"),
+    ("ForConditionalGeneration", "causal_lm"),
+    ("ForSequenceClassification", "sequence_classification"),
+    ("ForTokenClassification", "token_classification"),
+    ("ForQuestionAnswering", "question_answering"),
+    ("ForMaskedLM", "masked_lm"),
+    ("Model", "model"),
+)
+
 
 def choose(schema: Schema | None, raw: Mapping[str, Any]) -> tuple[str, str]:
     """The model class and its task: the first known name of `architectures`, else what the auto tables give.
 
-    The task is "" for a class that no auto table lists.
+    The task is "" for a class that no auto table lists. A type without a schema has no tables: there the name tells.
     """
     named = raw.get("architectures")
     names = [n for n in named if isinstance(n, str)] if isinstance(named, list) else []
     if schema is None:
-        return (names[0] if names else "", "")
+        name = names[0] if names else ""
+        return name, next((task for ending, task in _ENDINGS if name.endswith(ending)), "")
     tasks = _tasks(schema.tasks)
     for name in names:
         if name in tasks:
             return name, tasks[name]
         if name in schema.other_models:
             return name, ""
-        if found := types_of_classes().get(name):
-            return name, _foreign_task(name, found)
+        if owners := types_of_classes().get(name):
+            return name, _foreign_task(name, owners)
     for task in _COMPOSITE if schema.sub_configs else _ORDER:
         if task in schema.tasks:
             found = schema.tasks[task]

@@ -27,9 +27,12 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def fill_unknown(raw: Mapping[str, Any]) -> Draft:
-    """The draft of a config without a schema: its keys as written, plus canonical names where they are unambiguous."""
-    draft = Draft(None, raw, "")
+def fill_unknown(raw: Mapping[str, Any], pointer: str = "") -> Draft:
+    """The draft of a config without a schema: its keys as written, plus canonical names where they are unambiguous.
+
+    `pointer` is where the object stands in the file.
+    """
+    draft = Draft(None, raw, pointer)
     draft.values.update(raw)
     for name, spellings in SPELLINGS.items():
         present = [s for s in spellings if s in raw and raw[s] is not None]

@@ -8,14 +8,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from archscope.blocks.assembly import Architecture, Opaque, Tower, TowerRole
 from archscope.blocks.base import Block, Group, join
 from archscope.blocks.renaming import rooted
-from archscope.config import Config
+from archscope.blocks.undeclared import refuse_nonsense
+from archscope.config import Config, read_as
 from archscope.config.limits import implausible
 
 Builder = Callable[[Config], Architecture]
+
+BUILD_FAILURES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a builder may raise over values that no model can have."""
+REMOTE = "remote_"
+"""How the names of modules begin whose model types no release of transformers has."""
+UNPROVEN = "remote code: names and shapes follow published checkpoints, and no reference can prove them"
 
 _builders: dict[str, Builder] = {}
 
@@ -54,6 +62,11 @@ def builder_of(model_type: str) -> Builder | None:
     return _builders.get(model_type)
 
 
+def is_remote(model_type: str) -> bool:
+    """Whether the builder of a model type describes remote code, for which there is no reference."""
+    return index().get(model_type, "").startswith(REMOTE)
+
+
 def registered() -> dict[str, Builder]:
     """The builders of all modules imported so far."""
     return dict(_builders)
@@ -67,9 +80,24 @@ def build(c: Config) -> Architecture | None:
     builder = builder_of(c.model_type)
     if builder is None:
         return None
+    if is_remote(c.model_type):
+        refuse_nonsense(c)
     for one in implausible(c):
         raise ValueError(f"{one.name} is {one.value}: no model has more than {one.most:,} {one.what}")
-    return builder(c)
+    built = builder(c)
+    if is_remote(c.model_type):
+        return replace(built, partial=built.partial or UNPROVEN, fidelity="inferred")
+    return built
+
+
+def build_as(c: Config, model_type: str, **changes: Any) -> Architecture:
+    """What another type builds from the same fields, but for the changed ones.
+
+    Raises: as `build` does.
+    """
+    built = build(read_as(c, model_type, **changes))
+    assert built is not None, model_type
+    return built
 
 
 def tower(c: Config, name: str, role: TowerRole = "text", *, native: bool = False) -> Block:
@@ -106,3 +134,9 @@ def mounted(c: Config, name: str) -> tuple[Block, ...]:
         return (Opaque(name=name, model_type=c.model_type, reason=reason),)
     missing = (Opaque(role="side", model_type=c.model_type, reason=built.partial),) if built.partial else ()
     return tuple(replace(rooted(part, name), name=join(name, part.name)) for part in (*built.parts, *missing))
+
+
+def ahead(c: Config) -> tuple[Block, ...]:
+    """Next-token-prediction layers of a sub-config's model, for a composite that saves them under the same names."""
+    built = build(c)
+    return built.extra if built is not None else ()
