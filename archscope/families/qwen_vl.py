@@ -12,7 +12,7 @@ from archscope.blocks.projectors import projector
 from archscope.blocks.renaming import renamed, renaming
 from archscope.blocks.skeletons import pre_norm_decoder, with_head
 from archscope.config import Config
-from archscope.families.registry import family, tower
+from archscope.families.registry import ahead, family, tower
 
 DIFFUSERS_NAMES = {
     "q_proj": "to_q",
@@ -84,8 +84,8 @@ def qwen3_vl(c: Config) -> Architecture:
 
     Source: transformers, models/qwen3_vl/modeling_qwen3_vl.py (Qwen3VLModel), and those of the other types.
     """
-    at = nested(c)
-    return _behind(c, at, at("visual"))
+    at, text = nested(c), c.sub("text_config")
+    return _behind(c, at, at("visual"), extra=ahead(text) if text.get("mtp_num_hidden_layers") else ())
 
 
 @family("cosmos3_omni")
@@ -114,11 +114,11 @@ def hyperclovax_vision_v2(c: Config) -> Architecture:
     return _behind(c, at, at("vision_model"), bridge)
 
 
-def _behind(c: Config, at: Mount, vision: str, *beside: Block) -> Architecture:
+def _behind(c: Config, at: Mount, vision: str, *beside: Block, extra: tuple[Block, ...] = ()) -> Architecture:
     text = c.sub("text_config")
     seeing = tower(c.sub("vision_config"), vision, "vision")
     labels = ("sequence_classification", "token_classification")
-    return assemble(c, at, tower(text, at.text), seeing, *beside, text_config=text, label_tasks=labels)
+    return assemble(c, at, tower(text, at.text), seeing, *beside, text_config=text, label_tasks=labels, extra=extra)
 
 
 def _normed_attention(c: Config) -> Block:

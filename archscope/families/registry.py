@@ -113,7 +113,9 @@ def tower(c: Config, name: str, role: TowerRole = "text", *, native: bool = Fals
     missing = (Opaque(role="side", model_type=c.model_type, reason=built.partial),) if built.partial else ()
     if len(built.parts) == 1 and isinstance(built.parts[0], Tower):
         found = built.parts[0]
-        return replace(found, name=join(name, found.name), tower=role, parts=(*found.parts, *missing), pointer=c.pointer)
+        return replace(
+            found, name=join(name, found.name), tower=role, parts=(*found.parts, *missing), pointer=c.pointer
+        )
     return Group(name=name, role=role, parts=(*built.parts, *missing))
 
 
