@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from archscope.rules.base import Context, Options
 
 
+UNBUILDABLE = "unbuildable-model"
+
+
 def load(source: str | Path | Mapping[str, Any] | Repository) -> Model:
     """Read a config.json, a model folder or a dict.
 
@@ -67,7 +70,7 @@ class Model:
     def _unbuildable(self, error: Exception) -> Diagnostic:
         reason = f"{type(error).__name__}: {error}"
         return Diagnostic(
-            "unbuildable",
+            UNBUILDABLE,
             Severity.ERROR,
             f"no model can be built from these values ({reason[:200]})",
             self.document.place(()),
@@ -141,9 +144,10 @@ class Model:
             foreign = foreign_diagnostic(self.document)
             return (*self.document.problems, foreign) if foreign else self.document.problems
         found = run(self._context(options))
-        failure = self._built[1]
-        explained = any(one.severity is Severity.ERROR for one in found)
-        return found if failure is None or explained else (*found, failure)
+        if any(one.severity is Severity.ERROR and one.rule != UNBUILDABLE for one in found):
+            # One fault, one finding: what cannot be built follows from what is wrong.
+            return tuple(one for one in found if one.rule != UNBUILDABLE)
+        return found
 
     def _context(self, options: Options) -> Context:
         from archscope.rules.base import Context
@@ -155,6 +159,7 @@ class Model:
             config=self.config,
             structure=self.built,
             options=options,
+            failure=self._built[1],
         )
 
     def draw(

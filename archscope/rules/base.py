@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from archscope.config import Config, Origin
-from archscope.diagnostics import Fix, Place, Severity
+from archscope.diagnostics import Diagnostic, Fix, Place, Severity
 from archscope.source import Document, Repository, path_of
 from archscope.structure import Comparison, Placed, Structure
 
@@ -39,7 +39,8 @@ class Context:
     """What a rule may look at.
 
     `config` is the config that describes the target: a sub-config where the target is in a part of a composite model;
-    `root` is that of the whole file. `placed` is set for rules over blocks.
+    `root` is that of the whole file. `placed` is set for rules over blocks. `failure` says why no structure could be built
+    by a builder that there is.
     """
 
     repository: Repository
@@ -49,6 +50,7 @@ class Context:
     structure: Structure | None
     options: Options
     placed: Placed | None = None
+    failure: Diagnostic | None = None
 
     def at(self, name: str, note: str = "", *, key: bool = False) -> Place:
         """The place of a field of `config`, under whatever name the file has it.

@@ -43,6 +43,34 @@ class ForeignFile(Rule[Document]):
         yield from _told((foreign_diagnostic(target),), self.name)
 
 
+class UnbuildableModel(Rule[Document]):
+    """No model can be built from the values of the file.
+
+    ## What it checks
+    Whether the builder of the model type gets through the arithmetic on the sizes: a width cut into no heads, a list too
+    short. Where another error explains it, that one alone is reported.
+
+    ## Why it matters
+    transformers fails while it builds the model, with an error that names neither the file nor the field.
+
+    ## How to fix
+    Mend the size that the message speaks of.
+
+    ## References
+    The modeling file of the type.
+    """
+
+    name = "unbuildable-model"
+    severity = Severity.ERROR
+    cases = (
+        Passes("gpt_neox", hidden_size=64, num_attention_heads=4),
+        Fails("gpt_neox", hidden_size=64, num_attention_heads=0, at=""),
+    )
+
+    def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
+        yield from _told((ctx.failure,), self.name)
+
+
 class NotAnObject(Rule[Document]):
     """The top level of the file is not an object.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -108,6 +108,20 @@ def covered_texts(root: ElementTree.Element) -> list[str]:
     return found
 
 
+def hidden_texts(root: ElementTree.Element) -> list[str]:
+    """Texts within a node that they do not belong to; pills sit on its border."""
+    found = []
+    pills = {id(t) for g in root.iter(f"{SVG}g") if g.get("class") == "badge" for t in g.iter(f"{SVG}text")}
+    texts = [t for t in root.iter(f"{SVG}text") if (t.text or "").strip() and id(t) not in pills]
+    for group in root.iter(f"{SVG}g"):
+        frame = group.find(f"{SVG}rect")
+        if group.get("class") == "node" and frame is not None:
+            box, own = rectangle(frame), {id(text) for text in group.iter(f"{SVG}text")}
+            other = [text for text in texts if id(text) not in own and meet(written(text).box, box, 1.5)]
+            found += [f"{text.text!r} is on {group.get('data-id')}" for text in other]
+    return found
+
+
 # Scenes
 
 
@@ -177,7 +191,7 @@ def crossed_nodes(scene: Scene) -> list[str]:
     for shape in walk(scene.shapes):
         if isinstance(shape, Path) and shape.paint.stroke == "line" and "L" in shape.data and not shape.round_caps:
             points = _points(shape.data)
-            for (ax, ay), (bx, by) in zip(points, points[1:], strict=False):
+            for (ax, ay), (bx, by) in pairwise(points):
                 piece = Box(min(ax, bx), min(ay, by), abs(ax - bx) + 0.01, abs(ay - by) + 0.01)
                 found += [f"a line at {ax:.0f},{ay:.0f} crosses {name}" for name, box in boxes if meet(piece, box, 0)]
     return found
@@ -208,7 +222,7 @@ def crossed_texts(scene: Scene) -> list[str]:
     for shape in walk(scene.shapes):
         if isinstance(shape, Path) and shape.paint.stroke == "line" and "L" in shape.data:
             points = _points(shape.data)
-            for (ax, ay), (bx, by) in zip(points, points[1:], strict=False):
+            for (ax, ay), (bx, by) in pairwise(points):
                 piece = Box(min(ax, bx) - 0.5, min(ay, by) - 0.5, abs(ax - bx) + 1, abs(ay - by) + 1)
                 found += [
                     f"a line at {ax:.0f},{ay:.0f} runs through {text!r}" for text, box in boxes if meet(piece, box)
