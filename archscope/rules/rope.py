@@ -144,7 +144,7 @@ class MissingRopeKey(Rule[Config]):
             for key in REQUIRED_KEYS.get(name, ()):
                 if key in rope.parameters and (key != WINDOW or rope.pointers.get(key, "").endswith(f"/{WINDOW}")):
                     continue
-                if key == WINDOW and target.pointer_of(WINDOW):
+                if (key == WINDOW and target.pointer_of(WINDOW)) or _misspelt(rope, name, key):
                     continue
                 filled = key == WINDOW
                 said = (
@@ -212,7 +212,22 @@ class UnknownRopeKey(Rule[Config]):
                 meant = _meant(key, name, own)
                 if meant:
                     place = ctx.place(rope.pointers[key], key=True)
-                    yield Finding(f"rotary scaling of type {name} does not read {key[:40]}", place, help=meant)
+                    lacks = [one for one in REQUIRED_KEYS.get(name, ()) if _misspelt(rope, name, one) == key]
+                    yield Finding(
+                        f"rotary scaling of type {name} does not read {key[:40]}",
+                        place,
+                        related=[ctx.place(f"{_holder(rope, ctx)}/{one}", f"{one} is not there") for one in lacks],
+                        help=meant,
+                        severity=Severity.ERROR if lacks else None,
+                    )
+
+
+def _misspelt(rope: RopeParameters, name: str, key: str) -> str:
+    """The key in the file that nearly spells a required one which is not there; "" where there is none."""
+    if rope.pointers.get(key, "").endswith(f"/{key}"):
+        return ""
+    own = {*REQUIRED_KEYS.get(name, ()), *OPTIONAL_KEYS.get(name, ()), *ALWAYS}
+    return next((one for one in rope.parameters if one not in own and _meant(one, name, {key}).startswith("did")), "")
 
 
 def _default_keys(schema: Schema) -> set[str]:
