@@ -230,6 +230,8 @@ def _route(c: Config, name: str, scale: int) -> Group:
     )
     return group(
         name,
+        regroup("patch merge", d, joined),
         linear("projection", joined, out),
-        repeated("deepstack_mergers", len(c.deepstack_visual_indexes), merger),
+        repeated("deepstack_mergers", len(c.deepstack_visual_indexes), merger, role="side mergers"),
+        role="side fine" if name == "fine" else "",
     )
