@@ -11,6 +11,7 @@ from archscope.config.origin import Origin
 # Canonical name <- spellings seen in published files of types that transformers does not have. Only the first that is
 # there counts, and only where the canonical name is absent.
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "dtype": ("torch_dtype",),
     "hidden_size": ("n_embd", "d_model", "dim", "model_dim", "n_embed", "embed_dim"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers", "num_layer", "num_transformer_layers"),
     "num_attention_heads": ("n_head", "n_heads", "num_heads"),

@@ -41,11 +41,7 @@ def infer(c: Config) -> Architecture | None:
 def _composite(c: Config, name: str, text: Config) -> Architecture:
     """The text part by its own type, where that is known, beside parts that are not."""
     known = registry.builder_of(text.model_type) is not None
-    if known:
-        body: Block = registry.model(text.as_task("causal_lm"), "language_model")
-        parts: tuple[Block, ...] = (body,)
-    else:
-        parts = _decoder(text).parts
+    parts = registry.mounted(text.as_task("causal_lm"), "language_model") if known else _decoder(text).parts
     others = tuple(
         Opaque(name=key, model_type=kind, reason=f"nothing is known of {key}") for key, kind in _other_parts(c, name)
     )
