@@ -102,7 +102,7 @@ class Labels:
     def facts(self, figure: Figure) -> str:
         """Layer patterns, bars and findings, one table below another."""
         rows = [row for strip in figure.strips for row in self.strip(strip)]
-        if figure.bars and figure.bars[0].total:
+        if figure.bars and all(one.value > 0 for bar in figure.bars for one in bar.segments):
             rows.append(self.font("Parameters by component", 13, bold=True))
             rows += [self.bar(bar) for bar in figure.bars]
             rows.append(self.legend(figure.bars[0]))

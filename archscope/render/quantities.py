@@ -9,6 +9,8 @@ LARGEST = 10**24
 
 def count(number: int) -> str:
     """A count in three significant digits: 525 M, 8.03 B, 1.03 T."""
+    if number < 0:
+        return f"−{count(-number)}"
     return _scaled(number, 1000, _COUNT_UNITS, padded=True)
 
 
@@ -17,6 +19,8 @@ def in_bytes(number: int) -> str:
 
     Units: number is in bytes.
     """
+    if number < 0:
+        return f"−{in_bytes(-number)}"
     if number < 10 * 1024 and number % 1024:
         return f"{number:,} B"
     return _scaled(number, 1024, _BYTE_UNITS, padded=False)
@@ -41,7 +45,14 @@ def _scaled(number: int, base: int, units: tuple[str, ...], *, padded: bool) -> 
 
 def whole(number: int) -> str:
     """A dimension in full with thousands commas: 131,072."""
-    return f"{number:,}" if abs(number) < LARGEST else _scaled(abs(number), 1000, _COUNT_UNITS, padded=True)
+    if abs(number) >= LARGEST:
+        return count(number)
+    return f"{number:,}".replace("-", "−")
+
+
+def exact(number: int) -> str:
+    """All digits, for programs; not of what is far beyond any model."""
+    return str(number) if abs(number) < LARGEST else count(number)
 
 
 def share(part: int, total: int) -> str:
@@ -66,7 +77,7 @@ def real(number: float) -> str:
 def short_real(number: float) -> str:
     """A round number where space is tight: 10 k, 1 M, 500 k."""
     for unit, size in ((" M", 1_000_000), (" k", 1_000)):
-        if number >= size and number < 1e12 and number % (size / 1000) == 0:
+        if number >= size and number < 1e12 and number % (size / 100) == 0:
             return f"{number / size:g}{unit}"
     return real(number)
 

@@ -242,7 +242,7 @@ class _Card:
         if numbers and node.params is not None:
             portion = share(node.params, self.total)
             bar = self.pad(_bar(node.params, self.total), BAR + 1)
-            texts += [Text(f"{count(node.params):>7}{portion:>8}  "), Text(bar, node.kind)]
+            texts += [Text(f"{self.cut(count(node.params), 9):>7}{portion:>8}  "), Text(bar, node.kind)]
         self.line(*texts, Text(edge, dim=True))
         if node.badge is not None:
             self.badge(node.badge, lane, edge)
@@ -280,7 +280,8 @@ class _Card:
                 self.row(row)
             self.ruler(len(strip.rows[0].cells))
             for row in strip.rows:
-                self.wrapped([(Text(_CELLS[one.form], one.kind), Text(f" {one.name} × {whole(number)}"))
+                self.wrapped([(Text(_CELLS[one.form], one.kind),
+                               Text(self.cut(f" {one.name} × {whole(number)}", self.width - 8)))
                               for one, number in zip(row.categories, row.counts(), strict=True)], 7)  # fmt: skip
 
     def row(self, row: Row) -> None:
@@ -313,14 +314,14 @@ class _Card:
         self.heading("Parameters by component")
         active = {segment.name: segment.value for segment in self.figure.bars[-1].segments}
         several = len(self.figure.bars) > 1
-        room = self.width - 2 - 40
+        room = max(8, min(26, self.width - 28))
         for segment in self.figure.bars[0].segments:
-            texts = [Text("  "), Text(self.pad(segment.name, 26), segment.kind)]
-            texts.append(Text(f"{segment.value:>18,}{share(segment.value, self.total):>8}"))
-            if several and room > 36:
+            texts = [Text("  "), Text(self.pad(segment.name, room), segment.kind)]
+            texts.append(Text(f"{_exact(segment.value):>18}{share(segment.value, self.total):>8}"))
+            if several and self.width > 76:
                 texts.append(Text(f"   active {count(active.get(segment.name, 0)):>8}", dim=True))
             self.line(*texts)
-        self.line(Text("  "), Text(self.pad("total", 26)), Text(f"{self.total:>18,}", bold=True))
+        self.line(Text("  "), Text(self.pad("total", room)), Text(f"{_exact(self.total):>18}", bold=True))
 
     def memory(self) -> None:
         """What weights and cache take."""
@@ -357,6 +358,11 @@ class _Card:
         more = len(self.figure.findings) - MOST_FINDINGS
         if more > 0:
             self.line(Text(f"  and {more} more", dim=True))
+
+
+def _exact(number: int) -> str:
+    """All digits of a number of parameters, as long as it can be one."""
+    return whole(number) if abs(number) < 10**16 else count(number)
 
 
 def _bar(part: int, total: int) -> str:

@@ -74,7 +74,7 @@ def _subtitle(block: Attention) -> Words:
         said = f"{plural(block.num_heads, 'head')} of width {whole(block.head_dim)}, each with its own keys and values"
     elif shared == 1:
         said = f"{queries} query heads share one key/value head"
-    elif block.num_heads % shared:
+    elif shared < 1 or block.num_heads % shared:
         said = f"{queries} query heads, {whole(shared)} key/value heads"
     else:
         said = f"{queries} query heads share {whole(shared)} key/value heads, {whole(block.num_heads // shared)} : 1"

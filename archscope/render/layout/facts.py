@@ -11,7 +11,7 @@ from archscope.render.figure import Bar, Category, Chip, Figure, Finding, Row, S
 from archscope.render.layout import nodes
 from archscope.render.layout.lines import HEAD_LENGTH, dot, line, number, ring
 from archscope.render.layout.scene import Box, Group, Head, Paint, Path, Rect, Shape, Text
-from archscope.render.quantities import count, share, whole
+from archscope.render.quantities import count, exact, share, whole
 from archscope.render.theme import fill, stroke
 from archscope.render.widths import cut, width, wrap
 
@@ -72,7 +72,9 @@ def _chip(chip: Chip, x: float, y: float) -> tuple[Shape, float]:
 
 # Layer pattern
 
-MOST_CELLS = 240
+MOST_CELLS = 200
+"""Cells of all rows that have a tooltip each; more are drawn as one path a kind."""
+MOST_RUNS = 300
 
 
 def strip(pattern: Strip, y: float) -> Drawn:
@@ -97,8 +99,9 @@ def strip(pattern: Strip, y: float) -> Drawn:
         shapes.append(Text(x + 20, baseline, _entry(*pair), SMALL))
         x += length
     y = baseline + 8
+    single = sum(len(row.cells) for row in pattern.rows) <= MOST_CELLS
     for row in pattern.rows:
-        shapes.append(_row(row, y))
+        shapes.append(_row(row, y, single=single))
         y += 26
     number_of = len(pattern.rows[0].cells)
     shapes += _ruler(number_of, y)
@@ -117,19 +120,23 @@ def _sample(category: Category, x: float, baseline: float) -> Iterator[Shape]:
         yield _inked(category, marks)
 
 
-def _row(row: Row, y: float) -> Shape:
-    """One cell a layer; equal neighbours are one cell where there are too many layers."""
+def _row(row: Row, y: float, *, single: bool) -> Shape:
+    """One cell a layer, with its tooltip where it is `single`."""
     total = len(row.cells)
     pitch = (RIGHT - LEFT - LABEL) / total
     gap = 1.5 if pitch >= 6 else 0.6 if pitch >= 2 else 0.0
     shapes: list[Shape] = [Text(LEFT, y + 14, row.label, SMALL, "muted")]
     marks: dict[Category, list[str]] = {}
-    for first, last in _cells(row.cells, single=total <= MOST_CELLS):
+    plain: dict[Category, list[Box]] = {}
+    for first, last in _cells(row.cells, single=pitch >= 2):
         category = row.categories[row.cells[first]]
         box = Box(LEFT + LABEL + first * pitch, y, (last - first + 1) * pitch - gap, 20)
-        where = f"layer {first}" if first == last else f"layers {first}–{last}"
-        shapes.append(Group("cell", tuple(_cell(category, box)), title=f"{where}: {category.name}"))
+        if single:
+            shapes.append(Group("cell", tuple(_cell(category, box)), title=f"layer {first}: {category.name}"))
+        else:
+            plain.setdefault(category, []).append(box)
         marks.setdefault(category, []).append(_marks(category, box))
+    shapes += [_plain(category, boxes) for category, boxes in plain.items()]
     shapes += [_inked(category, "".join(data)) for category, data in marks.items() if any(data)]
     return Group("strip", tuple(shapes), label=_spoken(row))
 
@@ -140,7 +147,7 @@ def _spoken(row: Row) -> str:
 
 
 def _cells(cells: Sequence[int], *, single: bool) -> Iterator[tuple[int, int]]:
-    """First and last layer of each cell; past 600 runs, as many layers to a cell as keep it below that."""
+    """First and last layer of each cell: one layer, or where they are too narrow a run of equal ones."""
     if single:
         yield from ((index, index) for index in range(len(cells)))
         return
@@ -150,7 +157,7 @@ def _cells(cells: Sequence[int], *, single: bool) -> Iterator[tuple[int, int]]:
         if index == len(cells) or cells[index] != cells[start]:
             runs.append((start, index - 1))
             start = index
-    step = -(-len(runs) // 300)
+    step = -(-len(runs) // MOST_RUNS)
     # Too fine to be seen: each cell shows the first of several short runs.
     yield from ((runs[at][0], runs[min(at + step, len(runs)) - 1][1]) for at in range(0, len(runs), step))
 
@@ -169,6 +176,19 @@ def _cell(category: Category, box: Box) -> Iterator[Shape]:
     yield Rect(inner, Paint(paper, ink if edge else "", edge or 1), min(2.0, box.width / 4))
     if not edge:
         yield Rect(Box(box.x, box.y, box.width, 2), Paint(ink))
+
+
+def _plain(category: Category, boxes: Sequence[Box]) -> Path:
+    """Many cells of one category as one path."""
+    data = []
+    for box in boxes:
+        top = box.y + (box.height * 0.42 if category.form == "low" else 0)
+        wide = number(max(box.width, 0.2))
+        data.append(f"M{number(box.x)} {number(top)}h{wide}V{number(box.bottom)}h-{wide}z")
+    ink = stroke(category.kind)
+    if category.form == "full":
+        return Path("".join(data), Paint(ink))
+    return Path("".join(data), Paint(fill(category.kind), ink, 1.2 if boxes[0].width > 4 else 0.3))
 
 
 def _marks(category: Category, box: Box) -> str:
@@ -233,19 +253,19 @@ def _bar(bar: Bar, y: float) -> Shape:
         text = next((t for t in (f"{segment.name} {said}", said) if width(t, SMALL) * 1.05 <= length - 8), "")
         if text:
             inner.append(Text(box.middle, y + 13.5, text, SMALL, anchor="middle"))
-        title = f"{segment.name}: {segment.value:,} ({said})"
-        shapes.append(Group("segment", tuple(inner), title=title, data=(("value", str(segment.value)),)))
+        title = f"{segment.name}: {whole(segment.value)} ({said})"
+        shapes.append(Group("segment", tuple(inner), title=title, data=(("value", exact(segment.value)),)))
         x += length
     shapes.append(Text(RIGHT, y + 14, count(bar.total), PLAIN, anchor="end", bold=True))
-    return Group("bar", tuple(shapes), data=(("total", str(bar.total)),))
+    return Group("bar", tuple(shapes), data=(("total", exact(bar.total)),))
 
 
 def lengths(bar: Bar, room: float) -> list[float]:
     """Lengths of a bar's segments: in proportion, but at least 3, taken from the widest. Units: pixels."""
-    if not bar.segments:
-        return []
-    exact = [room * segment.value / bar.total for segment in bar.segments]
-    found = [max(3.0, length) for length in exact]
+    if not bar.segments or bar.total <= 0:
+        return [3.0] * len(bar.segments)
+    proportional = [room * (segment.value / bar.total) for segment in bar.segments]
+    found = [max(3.0, length) for length in proportional]
     widest = max(range(len(found)), key=found.__getitem__)
     found[widest] -= sum(found) - room
     return found

@@ -90,7 +90,7 @@ def _heads(glyph: Heads, box: Box) -> tuple[Shape, ...]:
 def _squares(corners: Sequence[Point], size: float) -> str:
     """Many equal squares as one path, each placed from the one before: that is the shortest way to write them."""
     side = number(size)
-    data = []
+    data: list[str] = []
     x = y = 0.0
     for corner_x, corner_y in corners:
         step_x, step_y = round(corner_x - x, 1), round(corner_y - y, 1)

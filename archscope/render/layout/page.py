@@ -31,7 +31,7 @@ def layout(figure: Figure) -> Scene:
     for pattern in figure.strips:
         drawn, y = facts.strip(pattern, y + 18)
         shapes += drawn
-    if figure.bars and figure.bars[0].total:
+    if figure.bars and all(segment.value > 0 for bar in figure.bars for segment in bar.segments):
         drawn, y = facts.bars(figure.bars, _signs(figure), y + 20)
         shapes += drawn
     if figure.findings:

@@ -146,7 +146,8 @@ def _gap(below: Rung, here: Rung) -> float:
     elif below.kind == "bottom":
         gap = EDGE - 4
     elif here.kind == "top":
-        gap = LABEL_SPACE
+        named = here.frame is not None and here.frame.where and below.kind != "add"
+        gap = LABEL_SPACE + (12 if named else 0)
     else:
         gap = GAP
     badge_here = isinstance(here.item, Node) and here.item.badge is not None
@@ -332,8 +333,8 @@ def _frame(below: Rung, above: Rung, geometry: Geometry, drawn: Placed) -> None:
     assert frame is not None
     left, right = geometry.frame
     box = Box(left, above.y, right - left, below.y - above.y)
-    room = geometry.centre - 8 - (left + 13)
-    start = geometry.centre + 8 if geometry.mirrored else left + 13
+    room = geometry.centre - 14 - (left + 13)
+    start = geometry.centre + 14 if geometry.mirrored else left + 13
     if geometry.mirrored:
         room = right - 13 - start
     label = fit((frame.label,), room, 12, bold=True)
