@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from archscope.blocks.assembly import Tower
 from archscope.blocks.mlp import Mlp
 from archscope.diagnostics import Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
@@ -39,6 +40,9 @@ class GatedFourTimes(Rule[Mlp]):
 
     def check(self, target: Mlp, ctx: Context) -> Iterator[Finding]:
         if not target.gated or target.role == "shared" or target.width != 4 * target.hidden:
+            return
+        around = ctx.placed.trail if ctx.placed is not None else ()
+        if any(isinstance(block, Tower) and not block.is_main for block in around):
             return
         if not ctx.written("intermediate_size") or target.width != ctx.config.get("intermediate_size"):
             return
