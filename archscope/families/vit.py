@@ -44,6 +44,28 @@ def vit_msn(c: Config) -> Architecture:
     return Architecture(parts=(made.parts[0], layers, *made.parts[1:]), partial=made.partial)
 
 
+@family("deit")
+def deit(c: Config) -> Architecture:
+    """ViT with a second token that learns from a teacher, and a classifier over either or both.
+
+    Source: DeiT (arXiv 2012.12877); transformers, models/deit/modeling_deit.py.
+    """
+    d = size(c, "hidden_size")
+    if c.task == "model":
+        return _model(c, "", (*_deit_parts(c), linear("pooler.dense", d, c.pooler_output_size, True, role="pooler")))
+    if c.task == "masked_image_modeling":
+        pixels = c.encoder_stride**2 * c.num_channels
+        return _model(c, "deit", _deit_parts(c, masked=True), head(c.task, conv("decoder.0", d, pixels, 1, 1)))
+    taught = c.model_class == "DeiTForImageClassificationWithTeacher"
+    names = ("cls_classifier", "distillation_classifier") if taught else ("classifier",)
+    made = [linear(name, d, num_labels(c), True, role="logits" if len(names) == 1 else name) for name in names]
+    known = c.task == "image_classification"
+    heads = (head(c.task, *made, chained=not taught),) if num_labels(c) and known else ()
+    return _model(
+        c, "deit", _deit_parts(c), *heads, partial="" if known else f"what {c.model_class} builds is not known"
+    )
+
+
 @family("yolos")
 def yolos(c: Config) -> Architecture:
     """ViT with tokens that find objects, and positions for every layer where use_mid_position_embeddings is true.
@@ -91,6 +113,13 @@ def _parts(c: Config, masked: bool = False) -> tuple[Block, Block, Block]:
     if masked:
         token = group("", token, class_token("mask_token", 1, 1, d), role="token")
     return (_patches(c, token, 1), _layers(c), layer_norm("layernorm", d, eps=eps))
+
+
+def _deit_parts(c: Config, masked: bool = False) -> tuple[Block, ...]:
+    d, eps = size(c, "hidden_size"), c.layer_norm_eps
+    names = ("cls_token", "distillation_token", *(("mask_token",) if masked else ()))
+    tokens = group("", *(class_token(name, 1, 1, d) for name in names), role="token")
+    return (_patches(c, tokens, 2), _layers(c), layer_norm("layernorm", d, eps=eps))
 
 
 def _yolos_parts(c: Config) -> tuple[Block, ...]:
