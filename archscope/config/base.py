@@ -81,7 +81,7 @@ def base_step(draft: Draft, depth: int) -> None:
     assert schema is not None
     for spec in schema.sub_configs.values():
         _sub_config(draft, spec, depth)
-    extras, values = draft.extras, draft.values
+    extras = draft.extras
     _dtype(draft)
     _labels(draft)
     _rope(draft, schema)

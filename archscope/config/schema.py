@@ -182,12 +182,12 @@ def _read(name: str) -> Any:
 
 
 def _field(name: str, entry: Mapping[str, Any]) -> Field:
-    default = entry.get("default")
+    default = _tagged(entry.get("default"))
     return Field(
         name,
         entry["x-annotation"],
         default,
-        entry.get("x-effective", default),
+        _tagged(entry["x-effective"]) if "x-effective" in entry else default,
         entry.get("minimum"),
         entry.get("maximum"),
         entry.get("exclusiveMinimum"),
@@ -211,7 +211,7 @@ def _schema(model_type: str, data: Mapping[str, Any], inner: Mapping[str, Any]) 
         module=data["x-module"],
         transformers=shared.transformers,
         fields=fields,
-        defaults={aliases.get(name, name): _tagged(field.default) for name, field in fields.items()},
+        defaults={aliases.get(name, name): field.default for name, field in fields.items()},
         aliases=aliases,
         sub_configs={name: _sub_config(name, entry) for name, entry in get("x-sub-configs", _EMPTY).items()},
         steps=tuple(_step(entry) for entry in get("x-steps", ())),

@@ -174,7 +174,8 @@ def field_schema(field: dataclasses.Field[Any], instance: Any) -> Json:
     entry["x-annotation"] = annotation(field.type)
     if isinstance(field.type, str):
         entry["x-unchecked"] = True
-    effective = vars(instance).get(field.name) if instance is not None else None
+    stored = getattr(type(instance), "attribute_map", {}).get(field.name, field.name)
+    effective = vars(instance).get(stored) if instance is not None else None
     plain = field.name in _LABELS and len(effective or ()) == 2
     if (
         instance is not None

@@ -5,6 +5,7 @@ The modules here are read only when a config of such a class comes along.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -31,18 +32,22 @@ def procedure(*class_names: str) -> Callable[[Procedure], Procedure]:
 
 def procedure_for(chain: tuple[str, ...]) -> Procedure:
     """The procedure of the first class of the chain that has one; only the doing of the base class where none has."""
-    if not _PROCEDURES:
-        for module in _MODULES:
-            importlib.import_module(f"{__name__}.{module}")
+    _load()
     for name in chain:
         if name in _PROCEDURES:
             return _PROCEDURES[name]
     return _only_base
 
 
+@functools.cache
+def _load() -> None:
+    for module in _MODULES:
+        importlib.import_module(f"{__name__}.{module}")
+
+
 def names() -> frozenset[str]:
     """The classes that have a procedure."""
-    procedure_for(())
+    _load()
     return frozenset(_PROCEDURES)
 
 

@@ -20,7 +20,7 @@ def doubled_sub_configs(d: Draft, base: Base) -> None:
         if isinstance(legacy, dict):
             schema = load_schema(spec.model_type)
             assert schema is not None
-            complete = _complete(fill(schema, legacy, f"{d.pointer}/{name}_dict"))
+            complete = {"model_type": spec.model_type, **_complete(fill(schema, legacy, f"{d.pointer}/{name}_dict"))}
             given = {**mapping(d.values.get(name)), **complete}
             sub = fill(schema, given, d.pointer_of(name) or f"{d.pointer}/{name}", written=mapping(d.raw.get(name)))
             sub.pointers.update(dict.fromkeys(complete, ""))

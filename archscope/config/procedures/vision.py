@@ -11,15 +11,6 @@ from archscope.config.procedures import Base, mapping, procedure, sequence
 from archscope.config.procedures.backbones import stages
 
 
-@procedure("DacConfig")
-def dac(d: Draft, base: Base) -> None:
-    """DacConfig."""
-    d.put("upsampling_ratios", "downsampling_ratios[::-1]")
-    d.put("hidden_size", "encoder_hidden_size * 2 ** len(downsampling_ratios)")
-    d.put("hop_length", "int(prod(downsampling_ratios))")
-    base()
-
-
 @procedure("Dots3NoteAudioConfig")
 def dots3_note_audio(d: Draft, base: Base) -> None:
     """Dots3NoteAudioConfig: the encoder's sizes stand in an object with Whisper's names."""

@@ -1,0 +1,96 @@
+"""Files in the older forms that single classes read in their own way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PECULIAR: list[dict[str, Any]] = [
+    {"model_type": "esm", "is_folding_model": True},
+    {"model_type": "esm", "is_folding_model": True, "esmfold_config": {"trunk": {"num_blocks": 3}}},
+    {"model_type": "clip", "text_config": {"hidden_size": 8}, "text_config_dict": {"hidden_size": 64}},
+    {"model_type": "rag", "question_encoder": {"model_type": "bert", "hidden_size": 8}, "generator": {"vocab_size": 9}},
+    {"model_type": "dpt", "is_hybrid": True},
+    {"model_type": "dpt", "is_hybrid": True, "backbone_config": {"hidden_sizes": [8, 16, 32, 64]}},
+    {
+        "model_type": "jev",
+        "decision_config": {"codes": ["a", "b"]},
+        "text_config": {"model_type": "qwen3_5", "text_config": {"hidden_size": 64}},
+    },
+    {
+        "model_type": "jev",
+        "judge_config": {"slots": {"num_slots": 3, "ranges": {"x": [1, 2]}}, "softcap": 2.0},
+        "text_config": {"model_type": "qwen3_5_text", "hidden_size": 64},
+    },
+    {"model_type": "fuyu", "hidden_size": 64, "num_attention_heads": 4, "torch_dtype": "bfloat16"},
+    {"model_type": "glm5_next", "hidden_size": 64},
+    {
+        "model_type": "hunyuan_vl",
+        "hidden_size": 64,
+        "num_attention_heads": 4,
+        "rope_scaling": {"type": "xdrope", "xdrope_section": [2, 2, 2, 2], "factor": 1.0, "alpha": 10.0},
+    },
+    {"model_type": "paddleocr_vl", "hidden_size": 64, "vision_config": {"model_type": "paddleocr_vl"}},
+    {"model_type": "rf_detr", "backbone_config": {"model_type": "rf_detr_dinov2", "out_indices": [2, 5]}},
+    {"model_type": "detr", "backbone": "resnet18", "use_timm_backbone": True},
+    {"model_type": "detr", "backbone_config": {"model_type": "resnet", "out_features": ["stage4"]}},
+    {
+        "model_type": "kimi_linear",
+        "num_hidden_layers": 4,
+        "linear_attn_config": {"full_attn_layers": [4], "kda_layers": [1, 2, 3], "head_dim": 16, "num_heads": 4},
+    },
+    {"model_type": "nemotron_h", "hybrid_override_pattern": "MM*-E", "mamba_n_groups": 4},
+    {"model_type": "gpt_neo", "attention_types": [[["global", "local"], 3]], "num_layers": 6},
+    {
+        "model_type": "deepseek_v4",
+        "compress_ratios": [0, 4, 128],
+        "num_hidden_layers": 3,
+        "num_hash_layers": 1,
+        "compress_rate_csa": 2,
+        "rope_scaling": {"type": "yarn", "factor": 16.0},
+    },
+    {
+        "model_type": "step3p5",
+        "num_hidden_layers": 4,
+        "num_nextn_predict_layers": 1,
+        "layer_types": ["full_attention"] * 5,
+        "rope_theta": [1.0, 2.0, 3.0, 4.0, 5.0],
+        "moe_layers_enum": "1,2",
+        "attention_other_setting": {"num_attention_heads": 8},
+    },
+    {
+        "model_type": "step3p7",
+        "text_config": {
+            "num_hidden_layers": 4,
+            "layer_types": ["sliding_attention", "full_attention"] * 2,
+            "rope_theta": [1.0, 2.0, 3.0, 4.0],
+            "rope_scaling": {"rope_type": "linear", "factor": 2.0},
+            "partial_rotary_factors": [0.5, 1.0, 0.5, 1.0],
+        },
+    },
+    {
+        "model_type": "minimax_m3_vl",
+        "text_config": {
+            "num_hidden_layers": 3,
+            "sparse_attention_config": {"sparse_attention_freq": [0, 1, 1], "sparse_topk_blocks": 4},
+            "moe_layer_freq": [0, 1, 1],
+        },
+    },
+    {"model_type": "ultrabert", "attention_windows": [4, 0, 4], "num_hidden_layers": 3, "rope_theta": [1.0, 2.0, 1.0]},
+    {"model_type": "openai_privacy_filter", "num_labels": 4},
+    {"model_type": "openai_privacy_filter", "id2label": {"0": "a", "1": "b"}},
+    {"model_type": "sapiens2", "head_config": {"scale_conv_out_channels": [8, 8], "scale_conv_kernel_sizes": [1, 3]}},
+    {"model_type": "phi4_multimodal", "audio_config": {"input_size": 100, "time_reduction": 4}},
+    {"model_type": "neomme", "num_hidden_layers": 12},
+    {"model_type": "sam3_tracker_video", "image_size": 504},
+    {"model_type": "modernbert", "sliding_window": 32},
+    {"model_type": "timm_backbone", "backbone": "x", "out_indices": [1, 2]},
+    {"model_type": "beit", "out_indices": [2, 3]},
+    {"model_type": "longcat_flash", "num_hidden_layers": 8},
+    {"model_type": "sarvam_mla", "rope_scaling": {"type": "deepseek_yarn", "factor": 4.0}, "head_dim": 576},
+    {"model_type": "colqwen2", "vlm_config": {"model_type": "qwen2_vl", "hidden_size": 64}},
+    {"model_type": "blip-2", "text_config": {"model_type": "t5"}},
+    {"model_type": "instructblip", "text_config": {"model_type": "opt"}, "vision_config": {"hidden_size": 64}},
+    {"model_type": "gemma4_text", "global_head_dim": 128, "num_global_key_value_heads": 2, "attention_k_eq_v": True},
+    {"model_type": "cohere2_moe", "first_k_dense_replace": 2, "num_hidden_layers": 8},
+    {"model_type": "dots3_note_text", "use_dsa": False, "first_k_dense_replace": 3, "swa_head_dim": 200},
+]
