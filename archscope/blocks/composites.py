@@ -69,6 +69,8 @@ def assemble(
     parts: tuple[Block, ...] = (*beside, text)
     if c.task == "model":
         return Architecture(parts=parts, extra=extra)
+    if _is_text_only(c):
+        return Architecture(parts=parts, extra=extra, partial=f"{c.model_class} is the text model alone")
     width = text.width if isinstance(text, Tower) else text_config.hidden_size
     if c.task in heads:
         made = heads[c.task]
@@ -83,3 +85,10 @@ def assemble(
         return Architecture(parts=parts, extra=extra, partial=reason)
     tied_pairs = tuple(pair for part in made for pair in tied_names(part, ""))
     return Architecture(parts=(*parts, *made), tied=tied_pairs, extra=extra)
+
+
+def _is_text_only(c: Config) -> bool:
+    """Whether the type has a class for words alone beside that for words and images, and the config names the first."""
+    tasks = {} if c.schema is None else c.schema.tasks
+    whole = tasks.get("multimodal_lm") or tasks.get("image_text_to_text")
+    return c.task == "causal_lm" and whole is not None and whole != tasks.get("causal_lm")

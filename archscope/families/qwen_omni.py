@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from archscope.blocks.assembly import Architecture, Layer, Tower, pre_norm, stack
 from archscope.blocks.base import Block, group, weight
 from archscope.blocks.composites import Mount, assemble
@@ -62,7 +64,7 @@ def qwen2_5_omni(c: Config) -> Architecture:
     """
     thinking = _thinker(c.sub("thinker_config"), "thinker.", False)
     if not c.enable_audio_output:
-        return thinking
+        return replace(thinking, partial=_unknown(c) or thinking.partial)
     talker = c.sub("talker_config")
     d, e = size(talker, "hidden_size"), talker.embedding_size
     speaking = (
@@ -71,7 +73,7 @@ def qwen2_5_omni(c: Config) -> Architecture:
         head("speech codes", linear("talker.codec_head", d, size(talker, "vocab_size"), role="codes")),
         tower(c.sub("token2wav_config"), "token2wav", "audio"),
     )
-    return Architecture(parts=(*thinking.parts, *speaking), tied=thinking.tied, partial=_untied(talker))
+    return Architecture(parts=(*thinking.parts, *speaking), tied=thinking.tied, partial=_unknown(c) or _untied(talker))
 
 
 @family("qwen3_omni_moe")
@@ -82,7 +84,7 @@ def qwen3_omni_moe(c: Config) -> Architecture:
     """
     thinking = _thinker(c.sub("thinker_config"), "thinker.", False)
     if not c.enable_audio_output:
-        return thinking
+        return replace(thinking, partial=_unknown(c) or thinking.partial)
     talker = c.sub("talker_config")
     text, predictor = talker.sub("text_config"), talker.sub("code_predictor_config")
     speaking = (
@@ -93,7 +95,12 @@ def qwen3_omni_moe(c: Config) -> Architecture:
         _predictor(predictor),
         _code2wav(c.sub("code2wav_config")),
     )
-    return Architecture(parts=(*thinking.parts, *speaking), tied=thinking.tied, partial=_untied(talker, predictor))
+    reason = _unknown(c) or _untied(talker, predictor)
+    return Architecture(parts=(*thinking.parts, *speaking), tied=thinking.tied, partial=reason)
+
+
+def _unknown(c: Config) -> str:
+    return "" if c.task else f"what {c.model_class} builds is not known"
 
 
 def _thinker(c: Config, above: str, bare: bool) -> Architecture:
