@@ -72,7 +72,7 @@ def _chip(chip: Chip, x: float, y: float) -> tuple[Shape, float]:
 
 # Layer pattern
 
-MOST_CELLS = 200
+MOST_CELLS = 130
 """Cells of all rows that have a tooltip each; more are drawn as one path a kind."""
 MOST_RUNS = 300
 

@@ -78,7 +78,8 @@ def border(node: Node, box: Box, radius: float) -> Rect:
 
 
 def _block(node: Node, box: Box, style: Style) -> tuple[Shape, ...]:
-    room = (box.width - 2 * PAD) / (SPARE if box.width > 90 else 1.04)
+    # What is narrow has no room to spare.
+    room = (box.width - 2 * PAD) / SPARE if box.width > 90 else (box.width - PAD) / 1.02
     bar = node.shape == "bar"
     size = PLAIN if bar or style is PANEL else style.title
     shift = BADGE_SHIFT if node.badge is not None else 0.0
