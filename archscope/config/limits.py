@@ -14,7 +14,7 @@ MOST_WIDTH = 10**12
 
 _LAYERS = re.compile(r"(^|_)(layers?|depth|blocks|hidden_groups|group_num|feedforward_networks|attends_per_block)$")
 _WIDTHS = re.compile(r"(_size|_dim|_heads|_width|_rank|n_embd|d_model|d_ff|d_kv|_positions|_embeddings)$")
-_EXPERTS = re.compile(r"(^|_)experts$")
+_EXPERTS = re.compile(r"(^|_)(experts|expert_num)$")
 
 
 class Implausible(NamedTuple):
