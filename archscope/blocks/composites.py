@@ -53,6 +53,7 @@ def assemble(
     table: str = "embed_tokens",
     bias: bool = False,
     vocabulary: int | None = None,
+    head_width: int | None = None,
     tie: bool | None = None,
     heads: Mapping[str, tuple[Block, ...]] = NO_HEADS,
     label_tasks: Sequence[str] = (),
@@ -61,10 +62,10 @@ def assemble(
 ) -> Architecture:
     """The parts under the class that the config names.
 
-    The base class has no head; generative classes have one over the vocabulary of the text config (`vocabulary` where
-    the class counts otherwise), which is the token table where `tie` (default: tie_word_embeddings) is true. `heads`
-    has the heads of other tasks; `label_tasks` are those with the usual head over labels, `generative` further ones
-    with that over the vocabulary.
+    The base class has no head; generative classes have one over the vocabulary of the text config (`vocabulary` and
+    `head_width` where the class has sizes of its own), which is the token table where `tie` (default:
+    tie_word_embeddings) is true. `heads` has the heads of other tasks; `label_tasks` are those with the usual head over
+    labels, `generative` further ones with that over the vocabulary.
     """
     parts: tuple[Block, ...] = (*beside, text)
     if c.task == "model":
@@ -72,6 +73,7 @@ def assemble(
     if _is_text_only(c):
         return Architecture(parts=parts, extra=extra, partial=f"{c.model_class} is the text model alone")
     width = text.width if isinstance(text, Tower) else text_config.hidden_size
+    width = width if head_width is None else head_width
     if c.task in heads:
         made = heads[c.task]
     elif c.task in label_tasks:

@@ -19,4 +19,6 @@ def ovis2(c: Config) -> Architecture:
     at, text, vision = nested(c), c.sub("text_config"), c.sub("vision_config")
     table = embedding(at("visual_embeddings_table"), vision.vocab_size, size(c, "hidden_size"), of="visual word")
     seeing = tower(vision, at("vision_tower"), "vision")
-    return assemble(c, at, tower(text, at.text), seeing, table, text_config=text, vocabulary=size(c, "vocab_size"))
+    d, words = size(c, "hidden_size"), size(c, "vocab_size")
+    reading = tower(text, at.text)
+    return assemble(c, at, reading, seeing, table, text_config=text, vocabulary=words, head_width=d)
