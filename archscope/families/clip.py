@@ -24,33 +24,33 @@ from archscope.config import Config
 from archscope.families.registry import family, tower
 
 
-@family("clip_vision_model", "idefics_vision")
+@family("clip_vision_model", "idefics_vision", "metaclip_2_vision_model")
 def clip_vision(c: Config) -> Architecture:
-    """Class token and learned positions, norms around the layers; CLIPVisionModelWithProjection adds a matrix.
+    """Class token and learned positions, norms around the layers; a class with projection adds a matrix.
 
-    Source: transformers, models/clip/modeling_clip.py.
+    Source: transformers, models/clip/modeling_clip.py, models/metaclip_2/modeling_metaclip_2.py.
     """
-    if c.model_class == "CLIPVisionModelWithProjection":
+    if c.model_class.endswith("VisionModelWithProjection"):
         return _projected(c, _vision(c, "vision_model."), "visual_projection")
-    return tower_model(c, size(c, "hidden_size"), *_vision(c))
+    return tower_model(c, size(c, "hidden_size"), *_vision(c), classes=("MetaClip2VisionModel",))
 
 
-@family("clip_text_model")
+@family("clip_text_model", "metaclip_2_text_model")
 def clip_text(c: Config) -> Architecture:
-    """A causal encoder of captions with learned positions; CLIPTextModelWithProjection adds a matrix.
+    """A causal encoder of captions with learned positions; a class with projection adds a matrix.
 
-    Source: transformers, models/clip/modeling_clip.py.
+    Source: transformers, models/clip/modeling_clip.py, models/metaclip_2/modeling_metaclip_2.py.
     """
-    if c.model_class == "CLIPTextModelWithProjection":
+    if c.model_class.endswith("TextModelWithProjection"):
         return _projected(c, _text(c, "text_model."), "text_projection", "text")
-    return tower_model(c, size(c, "hidden_size"), *_text(c), tower="text")
+    return tower_model(c, size(c, "hidden_size"), *_text(c), tower="text", classes=("MetaClip2TextModel",))
 
 
-@family("clip")
+@family("clip", "metaclip_2")
 def clip(c: Config) -> Architecture:
-    """Both towers, each projected into one space; CLIPForImageClassification has one tower and a classifier.
+    """Both towers, each projected into one space; the class for image classification has one tower and a classifier.
 
-    Source: transformers, models/clip/modeling_clip.py.
+    Source: transformers, models/clip/modeling_clip.py, models/metaclip_2/modeling_metaclip_2.py.
     """
     text, vision = c.sub("text_config"), c.sub("vision_config")
     seeing = tower(vision, "vision_model", "vision")
@@ -67,6 +67,27 @@ def clip(c: Config) -> Architecture:
         weight("logit_scale"),
     )
     return Architecture(parts=parts, partial="" if c.task == "model" else f"what {c.model_class} builds is not known")
+
+
+@family("mlcd_vision_model")
+def mlcd_vision(c: Config) -> Architecture:
+    """CLIP's vision tower with axial rotary positions, of which the class token has a learned one.
+
+    Source: transformers, models/mlcd/modeling_mlcd.py (MLCDVisionModel).
+    """
+    d = size(c, "hidden_size")
+    turn = weight("class_pos_emb", 1, c.hidden_size // c.num_attention_heads // 2, role="side position")
+    return tower_model(
+        c,
+        d,
+        patch_embedding(
+            "embeddings", c.num_channels, d, sides(c.patch_size), bias=False, token=class_token("class_embedding", d)
+        ),
+        turn,
+        layer_norm("pre_layrnorm", d, eps=c.layer_norm_eps),
+        _layers(c, "encoder.layers", _axial(c)),
+        layer_norm("post_layernorm", d, eps=c.layer_norm_eps),
+    )
 
 
 @family("kosmos_2_vision_model")

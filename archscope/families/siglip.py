@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from archscope.blocks.assembly import Architecture
 from archscope.blocks.attention import Position, Rope
-from archscope.blocks.base import Block, Group, group
-from archscope.blocks.factories import attention, rope, size
-from archscope.blocks.leaves import layer_norm, linear, regroup
+from archscope.blocks.base import Block, Group, group, weight
+from archscope.blocks.factories import attention, num_labels, rope, size
+from archscope.blocks.leaves import embedding, layer_norm, linear, regroup
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.patches import PatchEmbedding, patch_embedding, position_weight, sides
 from archscope.blocks.repeated import repeated
 from archscope.blocks.size import Size
+from archscope.blocks.skeletons import head
 from archscope.blocks.towers import (
     QUERY_KEY_VALUE_OUT,
     attention_pooling,
@@ -21,7 +22,7 @@ from archscope.blocks.towers import (
     tower_model,
 )
 from archscope.config import Config
-from archscope.families.registry import family
+from archscope.families.registry import family, tower
 
 
 @family("siglip_vision_model")
@@ -31,6 +32,48 @@ def siglip_vision(c: Config) -> Architecture:
     Source: transformers, models/siglip/modeling_siglip.py (SiglipVisionModel).
     """
     return _encoder(c, _patches(c), _pooling(c) if c.vision_use_head else None)
+
+
+@family("siglip_text_model", "siglip2_text_model")
+def siglip_text(c: Config) -> Architecture:
+    """The same layers over tokens, of which the last one's state passes a matrix.
+
+    Source: transformers, models/siglip/modeling_siglip.py, models/siglip2/modeling_siglip2.py.
+    """
+    d = size(c, "hidden_size")
+    tokens = embedding("embeddings.token_embedding", size(c, "vocab_size"), d, role="embedding")
+    positions = embedding(
+        "embeddings.position_embedding", c.max_position_embeddings, d, of="position", role="embedding"
+    )
+    attend = square_attention(d, c.num_attention_heads)
+    return tower_model(
+        c,
+        d,
+        tokens,
+        positions,
+        layers("encoder.layers", c.num_hidden_layers, d, attend, _mlp(c), eps=c.layer_norm_eps),
+        layer_norm("final_layer_norm", d, eps=c.layer_norm_eps),
+        linear("head", d, c.projection_size, True, role="pooling"),
+        tower="text",
+        classes=("SiglipTextModel", "Siglip2TextModel"),
+    )
+
+
+@family("siglip", "siglip2")
+def siglip(c: Config) -> Architecture:
+    """Both towers under a scale and a bias; the class for image classification has one tower and a classifier.
+
+    Source: SigLIP (arXiv 2303.15343); transformers, models/siglip/modeling_siglip.py,
+    models/siglip2/modeling_siglip2.py.
+    """
+    vision = c.sub("vision_config")
+    seeing = tower(vision, "vision_model", "vision")
+    if c.task == "image_classification":
+        labels = num_labels(c)
+        classifier = linear("classifier", vision.hidden_size, labels, True, role="logits")
+        return Architecture(parts=(seeing, head(c.task, classifier)) if labels else (seeing,))
+    parts = (tower(c.sub("text_config"), "text_model"), seeing, weight("logit_scale", 1), weight("logit_bias", 1))
+    return Architecture(parts=parts, partial="" if c.task == "model" else f"what {c.model_class} builds is not known")
 
 
 @family("phi4_multimodal_vision")
