@@ -6,22 +6,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from archscope.config.annotations import check_type, checker, coerce
-from archscope.config.formulas import FAILURES, MAX_LENGTH, ImplausibleSizeError, evaluate, names_in
+from archscope.config.formulas import FAILURES, MAX_LENGTH, ImplausibleSizeError, Scope, evaluate, names_in
 from archscope.config.origin import Origin, Problem, escape
 from archscope.config.schema import Field, Schema
 
 
-class Draft:
+class Draft(Scope):
     """Fields (`values`), keys that the class does not declare (`extras`), and what is known of each.
 
     It is the scope that formulas are evaluated in.
     """
 
     __slots__ = (
-        "budget",
-        "extras",
         "found",
-        "lets",
         "moved",
         "owner_type",
         "pointer",
@@ -72,10 +69,6 @@ class Draft:
     def has(self, name: str) -> bool:
         """Whether there is such a field."""
         return self.canonical(name) in self.values
-
-    def forget(self, name: str) -> None:
-        """Drop a key that the class reads and does not keep."""
-        self.extras.pop(name, None)
 
     # filling
 

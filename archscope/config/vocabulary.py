@@ -7,11 +7,10 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 MAX_LENGTH = 100_000
 FAILURES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-
 
 # How many list entries one formula may look at: some loop over the layers for each layer.
 MAX_WORK = 2_000_000
@@ -21,25 +20,26 @@ class ImplausibleSizeError(ValueError):
     """A list longer than any model has layers, or more work than any model's lists give."""
 
 
-@runtime_checkable
-class Scope(Protocol):
+class Scope:
     """What a formula can read: fields, keys of the file, and values set aside by earlier steps."""
 
-    lets: dict[str, Any]
-    extras: dict[str, Any]
+    __slots__ = ("budget", "extras", "lets")
+
     budget: int
+    extras: dict[str, Any]
+    lets: dict[str, Any]
 
     def field(self, name: str) -> Any:
-        """The value of a field; raises AttributeError where there is none."""
-        ...
+        """The value of a field. Raises: one of FAILURES where there is none."""
+        raise NotImplementedError
 
     def has(self, name: str) -> bool:
         """Whether there is such a field."""
-        ...
+        raise NotImplementedError
 
     def forget(self, name: str) -> None:
         """Drop a key of the file that a formula has read."""
-        ...
+        self.extras.pop(name, None)
 
 
 def bounded(size: Any) -> int:
