@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from archscope.blocks.base import Block, Flow, Port, weight
@@ -127,7 +127,7 @@ def per_layer_input(hidden: int, width: int, norm: Norm) -> PerLayerInput:
         parts=(
             linear("per_layer_input_gate", hidden, e, role="gate"),
             linear("per_layer_projection", e, hidden, role="up"),
-            norm,
+            replace(norm, role="norm"),
         ),
         fields=("hidden_size_per_layer_input",),
     )

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from archscope.blocks.assembly import Head, Stack, Tower
+from archscope.blocks.assembly import Head, Layer, Stack, Tower
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, join
 from archscope.blocks.leaves import Embedding, Linear, Norm
 from archscope.costs.parameters import of_block
 from archscope.render.compose.context import Context
-from archscope.render.compose.frames import frames
+from archscope.render.compose.frames import frames, lone_frame
 from archscope.render.compose.grid import names
 from archscope.render.compose.labels import label
 from archscope.render.compose.outline import Outline, Part
@@ -53,6 +53,9 @@ def _items(ctx: Context, part: Part, owned: Sequence[Part], heads: Sequence[Part
         if isinstance(block, Stack):
             items.extend(frames(ctx, block, join(part.path, block.name), tower.pointer, _noun(tower)))
             stacked = True
+        elif isinstance(block, Layer):
+            for layer in (one for one in blocks if isinstance(one, Layer)):
+                items.extend(lone_frame(ctx, layer, join(part.path, layer.name), tower.pointer, _noun(tower)))
         elif len(blocks) > 1:
             items.append(_several(ctx, blocks, part.path, tower.pointer))
         else:

@@ -15,6 +15,8 @@ from archscope.render.quantities import count, layers, plural, real, whole
 Kinds = list[tuple[Layer, tuple[int, ...]]]
 MOST_FRAMES = 4
 MOST_LOOSE = 12
+ALONE = "alone"
+"""Role of a stack that is one layer outside of any list."""
 
 
 def frames(ctx: Context, stack: Stack, path: str, pointer: str, noun: str) -> tuple[Frame, ...]:
@@ -31,6 +33,11 @@ def frames(ctx: Context, stack: Stack, path: str, pointer: str, noun: str) -> tu
     return tuple(_frame(ctx, stack, kinds, path, pointer, noun, len(ordered)) for kinds in shown)
 
 
+def lone_frame(ctx: Context, layer: Layer, path: str, pointer: str, noun: str) -> tuple[Frame, ...]:
+    """A layer that stands by itself among the parts of a tower."""
+    return frames(ctx, Stack(role=ALONE, layers=(layer,), order=(0,)), path, pointer, noun)
+
+
 def _loose(ctx: Context, kinds: Kinds, path: str, pointer: str, has_flow: bool) -> Iterator[Step]:
     """Modules of a layer outside its stream: all there is where the flow is not known, else a remark."""
     extras = [(block, numbers) for layer, numbers in kinds for block in layer.extras]
@@ -39,7 +46,8 @@ def _loose(ctx: Context, kinds: Kinds, path: str, pointer: str, has_flow: bool) 
     if has_flow:
         names = dict.fromkeys(block.name for block, _ in extras if block.name)
         size = sum(of_block(block) * len(numbers) for block, numbers in extras)
-        ctx.remarks.append(f"layers also have {', '.join(list(names)[:6])} ({count(size)} params), not drawn")
+        said = f"{count(size)} params" if size else "buffers"
+        ctx.remarks.append(f"layers also have {', '.join(list(names)[:6])} ({said}), not drawn")
         return
     uses = [Use(block, numbers, path, pointer) for block, numbers in extras]
     by_name: dict[str, list[Use]] = {}
@@ -85,7 +93,8 @@ def _step(
     ctx: Context, stack: Stack, kinds: Sequence[tuple[Sublayer, tuple[int, ...]]], path: str, pointer: str
 ) -> Step:
     def item(blocks: Sequence[Block | None], suffix: str = "") -> tuple[Item, ...]:
-        uses = [Use(b, n, path, pointer) for b, (_, n) in zip(blocks, kinds, strict=True) if b is not None]
+        pairs = zip(blocks, kinds, strict=True)
+        uses = [Use(b, n, path, pointer, stack.role == ALONE) for b, (_, n) in pairs if b is not None]
         return (_item(ctx, stack, uses, suffix),) if uses else ()
 
     def branch(place: int) -> tuple[Item, ...]:

@@ -15,6 +15,7 @@ from archscope.blocks.leaves import Conv, Embedding, Linear, Norm, Regroup
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Experts, Moe, Router
 from archscope.blocks.patches import PatchEmbedding
+from archscope.blocks.repeated import Repeated
 from archscope.blocks.ssm import StateMixer
 from archscope.render.compose.positions import position
 from archscope.render.figure import Category, Kind, Words
@@ -216,7 +217,10 @@ def _state(block: StateMixer) -> Label:
 def mechanism(block: StateMixer) -> str:
     """The mixer's mechanism as papers write it."""
     named = {"gated delta net": "Gated DeltaNet"}
-    return named.get(block.mechanism, block.mechanism[:1].upper() + block.mechanism[1:])
+    first, _, rest = block.mechanism.partition(" ")
+    # "mLSTM" stays as it is.
+    start = first[:1].upper() + first[1:] if first.islower() else first
+    return named.get(block.mechanism, f"{start} {rest}" if rest else start)
 
 
 # Leaves
@@ -332,6 +336,12 @@ def _convolution(block: ConvolutionModule) -> Label:
     return Label("ssm", ("Convolution module", "Convolution"), (f"kernel {whole(block.kernel)}",), short="convolution")
 
 
+def _repeated(block: Repeated) -> Label:
+    inner = label(block.part)
+    name = block.name or inner.title[-1]
+    return Label(inner.kind, (f"{name[-60:]} × {whole(block.count)}",), inner.line, mono=bool(block.name))
+
+
 def _group(block: Group) -> Label:
     """A module that only holds others: its name, and what is in it."""
     parts = [part.name.rpartition(".")[2] for part in block.parts if part.name]
@@ -378,4 +388,5 @@ _DESCRIBERS: tuple[tuple[type[Block], Callable[..., Label]], ...] = (
     (PatchEmbedding, _patches),
     (ConvolutionModule, _convolution),
     (Group, _group),
+    (Repeated, _repeated),
 )

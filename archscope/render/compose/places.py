@@ -25,13 +25,15 @@ MOST_ALTERNATIVES = 4
 class Use:
     """A block at one place of a layer, with the numbers of the layers that have it there.
 
-    `path` is that of the stack, `pointer` that of the config that describes it.
+    `path` is that of the stack, `pointer` that of the config that describes it. A layer that is `alone` stands in no
+    stack, and its path has no number.
     """
 
     block: Block
     numbers: tuple[int, ...]
     path: str
     pointer: str
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def path_of_uses(uses: Sequence[Use]) -> str:
     """The module path of a node: the layers as ranges, then the name of the block."""
     numbers = tuple(sorted(number for use in uses for number in use.numbers))
     block = uses[0].block
-    path = join(join(uses[0].path, ranges(numbers)), block.name)
+    path = join(uses[0].path if uses[0].alone else join(uses[0].path, ranges(numbers)), block.name)
     return path if block.name else f"{path}#{block.role.lstrip('#') or type(block).__name__.lower()}"
 
 
@@ -145,12 +147,15 @@ def per_layer(group: Alternative) -> Words:
 def side_by_side(ctx: Context, groups: Sequence[Alternative], suffix: str = "") -> tuple[Node, ...]:
     """Nodes that share a place: named by what sets them apart where their shapes are equal, else by their numbers."""
     by_reach = _differ_in_reach(groups)
+    limited = any(
+        isinstance(block, Attention) and (block.window or block.chunk) for group in groups for block in group.blocks
+    )
     return tuple(
         node(
             ctx,
             group,
             suffix=suffix,
-            title=group.label.contrast if by_reach else (),
+            title=group.label.contrast if limited else (),
             lines=_slot_line(group, by_reach),
         )
         for group in groups
