@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from archscope.blocks.base import weight
-from archscope.blocks.factories import mlp, moe, size
+from archscope.blocks.factories import mlp, moe, size, stacked_experts
 from archscope.blocks.moe import Moe
 from archscope.blocks.size import Size
 from archscope.config import Config
@@ -33,12 +33,14 @@ def grouped_moe(
     normalised: bool | None = None,
     scale: float | None = None,
     activation: str | None = None,
+    together: bool = False,
 ) -> Moe:
     """Routed experts chosen by groups, and shared ones that are one block of several times an expert's width.
 
     Numbers not given come from n_routed_experts, n_shared_experts, moe_intermediate_size and their kin. `correction`
     names the saved bias on the scores, "" for none; it is a parameter where `trained`, else a buffer. `shared_width` is
-    the width of one shared expert; `bias` is that of the shared block.
+    the width of one shared expert; `bias` is that of the shared block. `together` where the experts are saved as two
+    tensors, gate and up in one.
     """
     e = Size(c.n_routed_experts if num_experts is None else num_experts, "E")
     shared = c.n_shared_experts if num_shared is None else num_shared
@@ -54,6 +56,7 @@ def grouped_moe(
         router=router,
         scores=scores,
         names=names,
+        stacked=stacked_experts(e, size(c, "hidden_size"), Size(m, "m_e")) if together else (),
         activation=activation,
         correction=weight(correction, *(correction_shape or (e,)), parameter=trained) if correction else None,
         scoring=scoring,

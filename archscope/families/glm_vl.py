@@ -35,12 +35,14 @@ def glm_ocr_text(c: Config) -> Architecture:
 def glm4v_moe_text(c: Config) -> Architecture:
     """GLM-4.5's layer: dense ones first, then sigmoid-routed experts with shared ones.
 
-    Source: transformers, models/glm4v_moe/modeling_glm4v_moe.py (Glm4vMoeTextDecoderLayer).
+    Source: transformers, models/glm4v_moe/modeling_glm4v_moe.py (Glm4vMoeTextDecoderLayer). conversion_mapping.py takes
+    the experts apart on saving for the whole model only: by itself the text model keeps them together.
     """
+    alone = not c.pointer
     text = pre_norm_decoder(
         c,
         lambda kind: attention(c, bias=c.attention_bias, out_bias=False),
-        lambda kind: grouped_moe(c, num_experts=c.num_local_experts) if kind == "moe" else mlp(c),
+        lambda kind: grouped_moe(c, num_experts=c.num_local_experts, together=alone) if kind == "moe" else mlp(c),
         kinds=sparse_layers(c, c.first_k_dense_replace),
     )
     return with_head(c, text)
