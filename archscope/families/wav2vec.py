@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from archscope.blocks.assembly import Architecture, Layer, Stack, Sublayer, Tower, post_add_norm, pre_norm, stack
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, group, present, weight
+from archscope.blocks.batch_norm import BatchNorm
 from archscope.blocks.factories import num_labels, size
 from archscope.blocks.leaves import conv, embedding, layer_norm, linear, regroup
 from archscope.blocks.mlp import Mlp, plain_mlp
+from archscope.blocks.repeated import repeated
 from archscope.blocks.skeletons import head
 from archscope.blocks.towers import layers, square_attention, tower_model
 from archscope.blocks.waveform import convolved_positions, first_or_all, waveform_convolutions
 from archscope.config import Config
 from archscope.families.registry import family
+
+Over = Callable[[Config], tuple[Block, ...]]
+"""From the config, the parts of a head."""
 
 
 @family("wav2vec2")
@@ -23,7 +29,7 @@ def wav2vec2(c: Config) -> Architecture:
 
     Source: wav2vec 2.0 (arXiv 2006.11477); transformers, models/wav2vec2/modeling_wav2vec2.py.
     """
-    return _under_head(c, "wav2vec2", lambda kind: _attention(c))
+    return _under_head(c, "wav2vec2", _parts(c, adapts=True), pretraining=_quantised)
 
 
 @family("wavlm")
@@ -32,7 +38,57 @@ def wavlm(c: Config) -> Architecture:
 
     Source: WavLM (arXiv 2110.13900); transformers, models/wavlm/modeling_wavlm.py.
     """
-    return _under_head(c, "wavlm", lambda kind: _gated_attention(c, kind == "first"))
+    return _under_head(c, "wavlm", _parts(c, lambda kind: _gated_attention(c, kind == "first"), adapts=True))
+
+
+@family("hubert")
+def hubert(c: Config) -> Architecture:
+    """wav2vec 2.0 whose norm before the encoder, and whose way to norm the weights of positions, are a choice.
+
+    Source: HuBERT (arXiv 2106.07447); transformers, models/hubert/modeling_hubert.py.
+    """
+    d, kernel = size(c, "hidden_size"), c.num_conv_pos_embeddings
+    positions = None
+    if c.get("conv_pos_batch_norm"):
+        positions = group(
+            "encoder.pos_conv_embed",
+            conv("conv", d, d, kernel, groups=c.num_conv_pos_embedding_groups),
+            BatchNorm(name="batch_norm", size=d),
+            role="side positions",
+        )
+    parts = _parts(c, positions=positions, projected_norm=bool(c.feat_proj_layer_norm))
+    return _under_head(c, "hubert", parts)
+
+
+@family("unispeech")
+def unispeech(c: Config) -> Architecture:
+    """wav2vec 2.0, pretrained on phonemes too.
+
+    Source: UniSpeech (arXiv 2101.07597); transformers, models/unispeech/modeling_unispeech.py.
+    """
+    return _under_head(c, "unispeech", _parts(c), pretraining=_quantised_phonemes)
+
+
+@family("unispeech-sat")
+def unispeech_sat(c: Config) -> Architecture:
+    """wav2vec 2.0, pretrained to tell speakers apart; always with the vector for masked frames.
+
+    Source: UniSpeech-SAT (arXiv 2110.05752); transformers, models/unispeech_sat/modeling_unispeech_sat.py.
+    """
+    return _under_head(c, "unispeech_sat", _parts(c, masked=True), pretraining=_quantised_speakers)
+
+
+@family("data2vec-audio")
+def data2vec_audio(c: Config) -> Architecture:
+    """wav2vec 2.0 with a norm after every convolution, and several convolutions for the positions.
+
+    Source: data2vec (arXiv 2202.03555); transformers, models/data2vec/modeling_data2vec_audio.py.
+    """
+    d, groups = size(c, "hidden_size"), c.num_conv_pos_embedding_groups
+    each = conv("conv", d, d, c.conv_pos_kernel_size, groups=groups)
+    positions = repeated("encoder.pos_conv_embed.layers", c.num_conv_pos_embeddings, group("", each))
+    parts = _parts(c, positions=replace(positions, role="side positions"), kind="layer", stable=False, adapts=True)
+    return _under_head(c, "data2vec_audio", parts)
 
 
 @family("omniasr_audio")
@@ -58,57 +114,60 @@ def omniasr_audio(c: Config) -> Architecture:
     )
 
 
-def _under_head(c: Config, prefix: str, attend: Callable[[object], Attention]) -> Architecture:
+def _under_head(c: Config, prefix: str, parts: tuple[Block, ...], *, pretraining: Over | None = None) -> Architecture:
     """The encoder under the class that the config names."""
     d, bare = size(c, "hidden_size"), c.task == "model"
     made = Tower(
-        name="" if bare else prefix,
-        parts=_parts(c, attend),
-        tower="audio",
-        model_type=c.model_type,
-        pointer=c.pointer,
-        width=d,
+        name="" if bare else prefix, parts=parts, tower="audio", model_type=c.model_type, pointer=c.pointer, width=d
     )
     if bare:
         return Architecture(parts=(made,))
-    heads = {
+    heads: dict[str, Over | None] = {
         "ctc": _ctc,
         "audio_classification": _utterance,
         "audio_frame_classification": _frames,
         "audio_xvector": _xvector,
-        "pretraining": _quantised,
+        "pretraining": pretraining,
     }
     over = heads.get(c.task)
     if over is None:
         return Architecture(parts=(made,), partial=f"the head of {c.model_class or 'this class'} is not known")
-    return Architecture(parts=(made, head(c.task, *over(c), chained=over is not _quantised)))
+    return Architecture(parts=(made, head(c.task, *over(c))))
 
 
-def _parts(c: Config, attend: Callable[[object], Attention]) -> tuple[Block, ...]:
-    d, eps, stable = size(c, "hidden_size"), c.layer_norm_eps, bool(c.do_stable_layer_norm)
-    masked = (
-        weight("masked_spec_embed", d, role="side mask") if c.mask_time_prob > 0 or c.mask_feature_prob > 0 else None
-    )
+def _parts(
+    c: Config,
+    attend: Callable[[object], Attention] | None = None,
+    *,
+    positions: Block | None = None,
+    kind: str | None = None,
+    stable: bool | None = None,
+    masked: bool | None = None,
+    projected_norm: bool = True,
+    adapts: bool = False,
+) -> tuple[Block, ...]:
+    """Convolutions, their projection, positions, layers; options that are None go by the config."""
+    d, eps = size(c, "hidden_size"), c.layer_norm_eps
+    before = bool(c.do_stable_layer_norm) if stable is None else stable
+    masks = c.mask_time_prob > 0 or c.mask_feature_prob > 0 if masked is None else masked
     norm = layer_norm("encoder.layer_norm", d, eps=eps)
+    norms = first_or_all(c.feat_extract_norm if kind is None else kind, c.num_feat_extract_layers)
     return present(
-        masked,
-        *waveform_convolutions(
-            "feature_extractor.conv_layers",
-            c.conv_dim,
-            c.conv_kernel,
-            first_or_all(c.feat_extract_norm, c.num_feat_extract_layers),
-            bool(c.conv_bias),
-        ),
-        layer_norm("feature_projection.layer_norm", c.conv_dim[-1], eps=eps),
+        weight("masked_spec_embed", d, role="side mask") if masks else None,
+        *waveform_convolutions("feature_extractor.conv_layers", c.conv_dim, c.conv_kernel, norms, bool(c.conv_bias)),
+        layer_norm("feature_projection.layer_norm", c.conv_dim[-1], eps=eps) if projected_norm else None,
         linear("feature_projection.projection", c.conv_dim[-1], d, True),
-        convolved_positions(
-            "encoder.pos_conv_embed.conv", d, c.num_conv_pos_embeddings, c.num_conv_pos_embedding_groups
-        ),
-        None if stable else norm,
-        _layers(c, attend, stable),
-        norm if stable else None,
-        _adapter(c) if c.add_adapter else None,
+        positions or _positions(c),
+        None if before else norm,
+        _layers(c, attend or (lambda kind: _attention(c)), before),
+        norm if before else None,
+        _adapter(c) if adapts and c.add_adapter else None,
     )
+
+
+def _positions(c: Config) -> Block:
+    d, groups = size(c, "hidden_size"), c.num_conv_pos_embedding_groups
+    return convolved_positions("encoder.pos_conv_embed.conv", d, c.num_conv_pos_embeddings, groups)
 
 
 def _layers(c: Config, attend: Callable[[object], Attention], stable: bool) -> Stack:
@@ -182,7 +241,7 @@ def _mixed(c: Config) -> tuple[Block, ...]:
 
 
 def _ctc(c: Config) -> tuple[Block, ...]:
-    width = c.output_hidden_size if c.add_adapter else c.hidden_size
+    width = c.output_hidden_size if c.get("add_adapter") else c.hidden_size
     return (linear("lm_head", width, size(c, "vocab_size"), True, role="logits"),)
 
 
@@ -222,16 +281,45 @@ def _xvector(c: Config) -> tuple[Block, ...]:
     )
 
 
-def _quantised(c: Config) -> tuple[Block, ...]:
-    """Frames against quantised ones, for pretraining. Source: Wav2Vec2GumbelVectorQuantizer."""
+def _quantizer(c: Config, inputs: int) -> Group:
+    """Entries of several codebooks side by side. Source: Wav2Vec2GumbelVectorQuantizer."""
     groups, entries, width = c.num_codevector_groups, c.num_codevectors_per_group, c.codevector_dim
-    quantizer = group(
+    return group(
         "quantizer",
         weight("codevectors", 1, groups * entries, width // groups),
-        linear("weight_proj", c.conv_dim[-1], groups * entries, True),
+        linear("weight_proj", inputs, groups * entries, True),
     )
+
+
+def _quantised(c: Config) -> tuple[Block, ...]:
+    """Frames against quantised ones, for pretraining."""
+    width = c.codevector_dim
     return (
-        quantizer,
+        _quantizer(c, c.conv_dim[-1]),
         linear("project_hid", size(c, "hidden_size"), c.proj_codevector_dim, True),
         linear("project_q", width, c.proj_codevector_dim, True),
+    )
+
+
+def _quantised_phonemes(c: Config) -> tuple[Block, ...]:
+    """Quantised frames widened to the encoder's own width, and labels over them. Source: UniSpeechForPreTraining."""
+    d = size(c, "hidden_size")
+    return (
+        _quantizer(c, c.conv_dim[-1]),
+        linear("project_q", c.codevector_dim, c.proj_codevector_dim, True),
+        linear("project_hid", c.proj_codevector_dim, d, True),
+        linear("ctc_proj", d, c.num_ctc_classes, True),
+    )
+
+
+def _quantised_speakers(c: Config) -> tuple[Block, ...]:
+    """Quantised states, and clusters of speakers. Source: UniSpeechSatForPreTraining."""
+    d, width = size(c, "hidden_size"), c.codevector_dim
+    return (
+        layer_norm("layer_norm_for_extract", d),
+        _quantizer(c, d),
+        linear("project_q", width, c.proj_codevector_dim, True),
+        linear("project_hid", d, c.proj_codevector_dim, True),
+        linear("speaker_proj", d, width, True),
+        weight("label_embeddings_concat", c.num_clusters, width),
     )
