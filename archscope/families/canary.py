@@ -93,8 +93,6 @@ def cohere_asr(c: Config) -> Architecture:
     table = f"{at}transf_decoder._embedding.token_embedding.weight"
     learned = weight("_embedding.position_embedding.pos_enc", positions, d, role="embedding")
     writes = _decoder(c, f"{at}transf_decoder", FIRST, learned)
-    if c.model_class == "CohereAsrDecoder":
-        return Architecture(parts=(), partial=f"what {c.model_class} builds is not known")
     return _whole(c, (hears, between, writes), c, "log_softmax.mlp.layer0", table, bool(c.tie_word_embeddings))
 
 

@@ -27,11 +27,9 @@ def moonshine(c: Config) -> Architecture:
     d = size(c, "hidden_size")
     # Building the encoder writes its head counts into the config, where the decoder finds them.
     heads, kv = c.decoder_num_attention_heads, c.decoder_num_key_value_heads
-    if c.encoder_num_hidden_layers and c.model_class != "MoonshineDecoder":
+    if c.encoder_num_hidden_layers:
         heads, kv = c.encoder_num_attention_heads, c.encoder_num_key_value_heads
     decoder = _decoder(c, c.decoder_num_hidden_layers, heads, kv, c.decoder_hidden_act)
-    if c.model_class in ("MoonshineEncoder", "MoonshineDecoder"):
-        return Architecture(parts=_encoder(c) if c.model_class == "MoonshineEncoder" else decoder)
     hears = Tower(
         name="encoder", parts=_encoder(c), tower="encoder", model_type=c.model_type, pointer=c.pointer, width=d
     )
@@ -51,8 +49,6 @@ def moonshine_streaming(c: Config) -> Architecture:
         linear("proj", audio, d, role="side projection") if audio != d else None,
     )
     decoder = _decoder(c, c.num_hidden_layers, c.num_attention_heads, c.num_key_value_heads, c.hidden_act)
-    if c.model_class == "MoonshineStreamingDecoder":
-        return Architecture(parts=(*decoder, *beside))
     return _whole(c, tower(c.sub("encoder_config"), "encoder", "encoder"), (*decoder, *beside))
 
 

@@ -64,10 +64,9 @@ def sam(c: Config) -> Architecture:
 def sam_vision(c: Config) -> Architecture:
     """The encoder of SAM as a model of its own.
 
-    Source: transformers, models/sam/modeling_sam.py (SamVisionModel, SamVisionEncoder).
+    Source: transformers, models/sam/modeling_sam.py (SamVisionModel).
     """
-    at = "" if c.model_class == "SamVisionEncoder" else "vision_encoder."
-    return tower_model(c, size(c, "hidden_size"), *encoder(c, OWN, at), classes=("SamVisionEncoder",))
+    return tower_model(c, size(c, "hidden_size"), *encoder(c, OWN, "vision_encoder."))
 
 
 @family("got_ocr2_vision", "pp_chart2table_vision")

@@ -23,9 +23,6 @@ def speech_to_text(c: Config) -> Architecture:
     hears, writes = _tower(c, "encoder", _encoder(c)), _tower(c, "decoder", _decoder(c))
     if c.task == "model":
         return Architecture(parts=(hears, writes))
-    alone = {"Speech2TextEncoder": _encoder(c), "Speech2TextDecoder": _decoder(c)}.get(c.model_class)
-    if alone is not None:
-        return Architecture(parts=alone)
     table = "model.decoder.embed_tokens.weight" if c.tie_word_embeddings else ""
     logits = linear("lm_head", size(c, "d_model"), size(c, "vocab_size"), role="logits", tied_to=table)
     known = c.model_class == "Speech2TextForConditionalGeneration"

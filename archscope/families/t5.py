@@ -86,8 +86,6 @@ def pop2piano(c: Config) -> Architecture:
     """
     d = size(c, "hidden_size")
     side, table = partial(_side, c, partial(_layer, c), _first), "shared.weight" if c.tie_word_embeddings else ""
-    if c.model_class.endswith("Stack"):
-        return _whole((side("", "", c.num_layers, bool(c.get("is_decoder"))),))
     parts = (
         embedding("shared", size(c, "vocab_size"), d, role="embedding", fields=("vocab_size", "d_model")),
         embedding("mel_conditioner.embedding", c.composer_vocab_size, d, of="composer"),
@@ -106,9 +104,6 @@ def udop(c: Config) -> Architecture:
     Source: UDOP (arXiv 2212.02623); transformers, models/udop/modeling_udop.py.
     """
     d, tied = size(c, "hidden_size"), bool(c.tie_word_embeddings)
-    if c.model_class.endswith("Stack"):
-        decodes = bool(c.get("is_decoder"))
-        return _whole((_page_side(c, "", c.num_layers, decodes, tied=False, buckets=False),))
     base = c.task == "model"
     shared = (
         embedding("shared", size(c, "vocab_size"), d, role="embedding", fields=("vocab_size", "d_model")),

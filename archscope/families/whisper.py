@@ -33,9 +33,6 @@ def whisper(c: Config) -> Architecture:
         "WhisperForConditionalGeneration": (group("model", hears, writes), logits),
         "WhisperForCausalLM": (group("model", writes), logits),
         "WhisperForAudioClassification": (hears, *_classifier(c, d)),
-        "WhisperEncoder": _encoder_parts(c),
-        "WhisperDecoder": _decoder_parts(c),
-        "WhisperDecoderWrapper": (writes,),
     }
     parts = (hears, writes) if c.task == "model" else by_class.get(c.model_class)
     if parts is None:
