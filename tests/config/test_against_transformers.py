@@ -15,7 +15,7 @@ import pytest
 from archscope.config import load_schema, model_types, resolve
 from archscope.config.schema import common
 from tests.config.peculiar import PECULIAR
-from tests.config.reference import auto_config, differences
+from tests.config.reference import auto_config, differences, same
 from tests.config.variants import variant
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -46,6 +46,23 @@ def test_every_default_config() -> None:
     assert {name for name, result in found.items() if result is None} == REFUSED_BY_DEFAULT
     assert {name: result for name, result in found.items() if result} == {}
     assert len(found) == 822
+
+
+def test_every_computed_value() -> None:
+    compared, wrong = 0, []
+    for model_type in sorted(model_types() - REFUSED_BY_DEFAULT):
+        schema = load_schema(model_type)
+        assert schema is not None
+        for name in schema.properties:
+            ours = resolve({"model_type": model_type}).get(name, "absent")
+            if ours == "absent" or name in schema.fields:
+                continue
+            theirs = getattr(auto_config({"model_type": model_type}), name, "refused")
+            compared += 1
+            if not same(ours, theirs):
+                wrong.append(f"{model_type}.{name}: {ours!r:.100} for {theirs!r:.100}")
+    assert wrong == []
+    assert compared > 60
 
 
 def files(shared: Path) -> list[Path]:
