@@ -11,6 +11,7 @@ from archscope import introspect
 from archscope.blocks.assembly import Architecture
 from archscope.blocks.from_tensors import Shape, from_tensors
 from archscope.config import Config
+from archscope.config.limits import implausible
 from archscope.errors import IntrospectionError
 from archscope.families.inferred import infer
 from archscope.families.registry import BUILD_FAILURES
@@ -28,7 +29,7 @@ def substitute(config: Config, document: Document, repository: Repository) -> Ar
 
 def introspected(config: Config, document: Document) -> Architecture | None:
     """What the installed transformers builds on the meta device; None without torch, or where it knows no such type."""
-    if not (introspect.available() and introspect.knows(config.model_type)):
+    if any(implausible(config)) or not (introspect.available() and introspect.knows(config.model_type)):
         return None
     try:
         instance = introspect.instantiate(document.mapping)

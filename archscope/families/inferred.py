@@ -10,8 +10,8 @@ from archscope.blocks.factories import attention, latent_attention, mlp, moe, na
 from archscope.blocks.routed import sparse_layers
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import pre_norm_decoder, with_head
-from archscope.blocks.undeclared import completed_decoder, first, flag, refuse_nonsense, whole
-from archscope.config import Config, part
+from archscope.blocks.undeclared import completed_decoder, first, flag, part_of, refuse_mistyped, refuse_nonsense, whole
+from archscope.config import Config
 from archscope.families import registry
 
 GUESSED = "guessed from the names of fields: nothing is known of model type "
@@ -29,13 +29,17 @@ def infer(c: Config) -> Architecture | None:
     """
     if c.get("is_encoder_decoder") or (c.schema is not None and c.task != "causal_lm"):
         return None
-    if _has(c, NEEDED):
-        return _decoder(c)
+    made = _decoder(c) if _has(c, NEEDED) else next(_composites(c), None)
+    if made is not None:
+        refuse_mistyped(made.parts)
+    return made
+
+
+def _composites(c: Config) -> Iterator[Architecture]:
     for name in TEXT:
-        text = part(c, name)
+        text = part_of(c, name)
         if text is not None and _has(text, NEEDED):
-            return _composite(c, name, text)
-    return None
+            yield _composite(c, name, text)
 
 
 def _composite(c: Config, name: str, text: Config) -> Architecture:

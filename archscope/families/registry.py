@@ -13,7 +13,7 @@ from typing import Any
 from archscope.blocks.assembly import Architecture, Opaque, Tower, TowerRole
 from archscope.blocks.base import Block, Group, join
 from archscope.blocks.renaming import rooted
-from archscope.blocks.undeclared import refuse_nonsense
+from archscope.blocks.undeclared import refuse_mistyped, refuse_nonsense
 from archscope.config import Config, read_as
 from archscope.config.limits import implausible
 
@@ -80,14 +80,14 @@ def build(c: Config) -> Architecture | None:
     builder = builder_of(c.model_type)
     if builder is None:
         return None
-    if is_remote(c.model_type):
-        refuse_nonsense(c)
     for one in implausible(c):
         raise ValueError(f"{one.name} is {one.value}: no model has more than {one.most:,} {one.what}")
+    if not is_remote(c.model_type):
+        return builder(c)
+    refuse_nonsense(c)
     built = builder(c)
-    if is_remote(c.model_type):
-        return replace(built, partial=built.partial or UNPROVEN, fidelity="inferred")
-    return built
+    refuse_mistyped((*built.parts, *built.extra))
+    return replace(built, partial=built.partial or UNPROVEN, fidelity="inferred")
 
 
 def build_as(c: Config, model_type: str, **changes: Any) -> Architecture:

@@ -12,8 +12,8 @@ from archscope.blocks.projectors import gated_bridge, projector
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import decoder, head, with_head
 from archscope.blocks.towers import feed_forward, square_attention
-from archscope.blocks.undeclared import completed_decoder, first, flag, whole
-from archscope.config import Config, part
+from archscope.blocks.undeclared import completed_decoder, first, flag, part_of, whole
+from archscope.config import Config
 from archscope.families.registry import family
 
 
@@ -73,7 +73,7 @@ def _later_release(c: Config) -> Architecture:
         before=_prompt(c, c.num_hidden_layers * mixer.num_kv_heads * mixer.head_dim * 2),
         final_norm=norm("encoder.final_layernorm") if flag(c, "post_layer_norm", default=True) else None,
     )
-    seeing = part(c, "vision_config")
+    seeing = part_of(c, "vision_config")
     beside = () if seeing is None else _visual(c, seeing)
     labels = linear("classifier_head", size(c, "hidden_size"), num_labels(c), True, role="logits")
     made = with_head(

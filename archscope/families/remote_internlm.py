@@ -12,8 +12,8 @@ from archscope.blocks.patches import class_token, patch_embedding, position_weig
 from archscope.blocks.projectors import mlp_projector
 from archscope.blocks.skeletons import head, pre_norm_decoder, with_head
 from archscope.blocks.towers import feed_forward, layers, norm_maker, square_attention, tower_model
-from archscope.blocks.undeclared import completed_decoder, first, flag
-from archscope.config import Config, part
+from archscope.blocks.undeclared import completed_decoder, first, flag, part_of
+from archscope.config import Config
 from archscope.families.registry import family, mounted, tower
 
 
@@ -87,7 +87,7 @@ def internvl_chat(c: Config) -> Architecture:
 
     Source: OpenGVLab/InternVL2-2B (modeling_internvl_chat.py).
     """
-    seeing, text = part(c, "vision_config"), part(c, "llm_config")
+    seeing, text = part_of(c, "vision_config"), part_of(c, "llm_config")
     if seeing is None or text is None:
         raise ValueError("vision_config and llm_config are needed")
     d, target = size(seeing, "hidden_size"), size(text, "hidden_size")

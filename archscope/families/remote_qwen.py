@@ -11,8 +11,8 @@ from archscope.blocks.resampler import resampler
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import pre_norm_decoder, with_head
 from archscope.blocks.towers import feed_forward, layers, square_attention
-from archscope.blocks.undeclared import completed_decoder, first, flag
-from archscope.config import Config, part
+from archscope.blocks.undeclared import completed_decoder, first, flag, part_of
+from archscope.config import Config
 from archscope.families.registry import family
 
 PATCHES = 256
@@ -52,7 +52,7 @@ def qwen(c: Config) -> Architecture:
 
 
 def _beside(c: Config, prefix: str) -> list[Block]:
-    seeing = part(c, "visual")
+    seeing = part_of(c, "visual")
     found: list[Block] = [] if seeing is None else [_visual(seeing, f"{prefix}visual")]
     if c.get("audio") is not None:
         found.append(Opaque(name=f"{prefix}audio", model_type="", reason="nothing is known of Qwen-Audio's tower"))

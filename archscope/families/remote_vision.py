@@ -16,8 +16,8 @@ from archscope.blocks.resampler import resampler
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import decoder, vocabulary_head
 from archscope.blocks.towers import feed_forward, layers, square_attention
-from archscope.blocks.undeclared import completed_decoder, first, flag
-from archscope.config import Config, part, read_as, resolve
+from archscope.blocks.undeclared import completed_decoder, first, flag, part_of
+from archscope.config import Config, read_as, resolve
 from archscope.families.registry import build_as, family, tower
 
 TIMM = {"vit_so400m_patch14_siglip_384.webli": (1152, 27, 16, 4304, 14, 27)}
@@ -48,7 +48,7 @@ def minicpmv(c: Config) -> Architecture:
     looking, width = _siglip(c)
     d, queries = size(c, "hidden_size"), first(c, "query_num", default=64)
     after = (layer_norm("ln_post", d), weight("proj", d, d, role="proj"))
-    early = part(c, "vision_config") is None
+    early = part_of(c, "vision_config") is None
     pooled = resampler("resampler", width, d, queries=queries, num_heads=max(1, d // 128), after=after, positions=early)
     answering = tuple(replace(rooted(one, "llm"), name=join("llm", one.name)) for one in text.parts)
     tied = tuple((f"llm.{name}", f"llm.{saved}") for name, saved in text.tied)
@@ -58,7 +58,7 @@ def minicpmv(c: Config) -> Architecture:
 def _siglip(c: Config) -> tuple[Block, int]:
     """The tower and its width: described in vision_config, or known by a name of timm's."""
     fewer = int(flag(c, "drop_vision_last_layer"))
-    seeing = part(c, "vision_config")
+    seeing = part_of(c, "vision_config")
     if seeing is None:
         return _timm(c, fewer)
     count = seeing.raw.get("num_hidden_layers", 12) - fewer
