@@ -15,7 +15,7 @@ from archscope.config import Config
 from archscope.families.registry import family
 
 
-@family("gpt2")
+@family("gpt2", "gpt-sw3")
 def gpt2(c: Config) -> Architecture:
     """Pre-norm decoder with learned positions; cross-attention where add_cross_attention is true.
 
