@@ -33,7 +33,7 @@ def inkling2_text(c: Config) -> Architecture:
 
 @family("inkling2_loop_text")
 def inkling2_loop_text(c: Config) -> Architecture:
-    """Inkling 2 whose middle layers run loop_num_passes times, with gated messages from pass to pass.
+    """Inkling 2 whose middle layers run loop_num_passes times, each with a cache of its own, and gated messages between.
 
     Source: transformers, models/inkling2_loop/modeling_inkling2_loop.py; names as its conversion saves them.
     """
@@ -77,6 +77,7 @@ def _layer(c: Config, kind: object) -> Layer:
     d, norm, kernel = size(c, "hidden_size"), named_norm(c), c.conv_kernel_size
     loops = isinstance(kind, tuple)
     slides = (kind[0] if isinstance(kind, tuple) else kind) == "hybrid_sliding"
+    passes: int = c.loop_num_passes if loops else 1
     gates = tuple(_message_gate(c, f"controllers.{stream}") for stream in STREAMS) if loops else ()
     others = () if slides else (norm("k_input_norm"), norm("v_input_norm"))
 
@@ -90,8 +91,9 @@ def _layer(c: Config, kind: object) -> Layer:
             convolved("mlp_norm", _experts(c), "mlp_sconv"),
         ),
         width=d,
-        label=f"{'sliding' if slides else 'full'}{' · loop' if loops else ''}",
+        label=("sliding" if slides else "full") + (f" · {passes} passes" if passes > 1 else ""),
         extras=(*others, *gates),
+        passes=passes,
     )
 
 
