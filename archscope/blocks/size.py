@@ -29,7 +29,7 @@ SYMBOLS: Final = {
 class Size(int):
     """A whole number with the symbol that it stands for.
 
-    Sums, products and quotients keep a symbolic form; anything else gives a plain int, whose symbol is its digits.
+    Sums, products and quotients keep a symbolic form; anything else gives a plain number, whose symbol is its digits.
     """
 
     symbol: str
@@ -41,18 +41,28 @@ class Size(int):
         return self
 
     def __add__(self, other: int) -> Size:
+        if not isinstance(other, int):
+            return NotImplemented
         return Size(int(self) + int(other), f"{self.symbol} + {symbol_of(other)}")
 
     def __radd__(self, other: int) -> Size:
+        if not isinstance(other, int):
+            return NotImplemented
         return Size(int(other) + int(self), f"{symbol_of(other)} + {self.symbol}")
 
     def __mul__(self, other: int) -> Size:
+        if not isinstance(other, int):
+            return NotImplemented
         return Size(int(self) * int(other), f"{_factor(self)}·{_factor(other)}")
 
     def __rmul__(self, other: int) -> Size:
+        if not isinstance(other, int):
+            return NotImplemented
         return Size(int(other) * int(self), f"{_factor(other)}·{_factor(self)}")
 
     def __floordiv__(self, other: int) -> Size:
+        if not isinstance(other, int):
+            return NotImplemented
         return Size(int(self) // int(other), f"{_factor(self)}/{_factor(other)}")
 
 

@@ -13,9 +13,19 @@ from archscope.cli.output import ColorChoice, color_option, emit, output_option,
 @click.argument("path", metavar="PATH")
 @output_option
 @click.option("--width", type=click.IntRange(min=40, max=400), metavar="N", help="Columns; by default the terminal's.")
+@click.option(
+    "--ascii/--no-ascii", default=None, help="ASCII characters only; by default where the output has no others."
+)
 @click.option("--stdin-filename", metavar="NAME", help="What to call standard input (PATH is -).")
 @color_option
-def command(path: str, output: str | None, width: int | None, stdin_filename: str | None, color: ColorChoice) -> int:
+def command(
+    path: str,
+    output: str | None,
+    width: int | None,
+    ascii: bool | None,
+    stdin_filename: str | None,
+    color: ColorChoice,
+) -> int:
     """Show a model as a card: structure, parameters, and where each number comes from.
 
     PATH is a config.json, a folder that holds one, or - for standard input.
@@ -29,9 +39,23 @@ def command(path: str, output: str | None, width: int | None, stdin_filename: st
 
     model = load_model(path, stdin_filename)
     columns = width or _terminal_width(output)
-    text = card(model, width=columns, color=use_color(color, output))
+    plain = _needs_ascii(output) if ascii is None else ascii
+    text = card(model, width=columns, color=use_color(color, output), ascii=plain)
     emit(text if text.endswith("\n") else f"{text}\n", output, inputs=(model.document.name,))
     return CLEAN
+
+
+def _needs_ascii(output: str | None) -> bool:
+    """Whether the characters of boxes cannot be written where the card goes."""
+    import sys
+
+    if output not in (None, "-"):
+        return False
+    try:
+        "╭─▶⊕╯×█▏·→".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
 
 
 def _terminal_width(output: str | None) -> int:

@@ -10,6 +10,7 @@ tests/oracle/goldens.jsonl.xz holds the config, the class, the number of paramet
 from __future__ import annotations
 
 import argparse
+import copy
 import hashlib
 import json
 import lzma
@@ -41,6 +42,26 @@ FLAGS = (
     "use_parallel_residual parallel_attn multi_query new_decoder_architecture norm_topk_prob use_conv_bias "
     "use_qkv_bias attention_out_bias qk_layernorm alibi is_decoder"
 ).split()
+
+
+REPAIRS: dict[str, dict[str, Any]] = {
+    "dbrx": {"attn_config": {"kv_n_heads": 2, "clip_qkv": 8.0, "rope_theta": 500000.0}},
+    "dots1": {
+        "n_routed_experts": 16,
+        "n_shared_experts": 2,
+        "n_group": 1,
+        "topk_group": 1,
+        "num_experts_per_tok": 4,
+        "first_k_dense_replace": 1,
+    },
+    "esm": {"vocab_size": 33, "pad_token_id": 1},
+    "hunyuan_v1_dense": {"head_dim": 64},
+    "hunyuan_v1_moe": {"head_dim": 64, "num_experts": 8, "moe_topk": 2},
+    "lfm2_moe": {"layer_types": ["conv", "conv", "full_attention"] * 2, "num_hidden_layers": 6},
+    "ministral": {"head_dim": 64},
+    "nemotron": {"num_key_value_heads": 8},
+}
+"""What the defaults of a class lack for a model to be built from them."""
 
 
 def vary(config: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
@@ -80,9 +101,9 @@ def configs(model_type: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
     schema = load_schema(model_type)
     assert schema is not None
-    base = {"model_type": model_type}
-    yield "default", base
-    default = json.loads(CONFIG_MAPPING[model_type]().to_json_string(use_diff=False))
+    repaired = REPAIRS.get(model_type, {})
+    yield "default", {"model_type": model_type, **repaired}
+    default = json.loads(CONFIG_MAPPING[model_type](**copy.deepcopy(repaired)).to_json_string(use_diff=False))
     default.pop("architectures", None)
     classes = [name for value in schema.tasks.values() for name in ([value] if isinstance(value, str) else value)]
     for number in range(VARIANTS):
