@@ -17,14 +17,22 @@ from archscope.blocks.assembly import (
     post_add_norm,
     stack,
 )
-from archscope.blocks.attention import Attention, Position, Rope
+from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, group, present, weight
 from archscope.blocks.batch_norm import BatchNorm
 from archscope.blocks.conformer import ConvolutionModule
+from archscope.blocks.conformer_layers import (
+    conformer_attention,
+    conformer_layer,
+    conformer_mlp,
+    gated_convolution,
+    saved_frequencies,
+    shortening_layers,
+)
 from archscope.blocks.factories import size
 from archscope.blocks.hifi_gan import hifi_gan
 from archscope.blocks.joined import side_by_side
-from archscope.blocks.leaves import conv, embedding, layer_norm, linear, regroup
+from archscope.blocks.leaves import conv, embedding, layer_norm, linear
 from archscope.blocks.mlp import Mlp, plain_mlp
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import head, tied_names
@@ -36,7 +44,7 @@ from archscope.families.registry import family
 Read = Callable[[str], Any]
 """From the name of a field, its value: the text's own or that of units."""
 
-MATRICES = ("linear_q", "linear_k", "linear_v", "linear_out")
+SPEECH_FIELDS = ("speech_encoder_attention_heads", "hidden_size")
 
 
 class _Version(NamedTuple):
@@ -172,7 +180,6 @@ def _speech_encoder(c: Config, version: _Version) -> Tower:
     """Conformer layers over stacked mel frames, half a feed-forward block, convolutions that shorten."""
     d, eps, bins = size(c, "hidden_size"), c.layer_norm_eps, c.feature_projection_input_dim
     rotary = c.position_embeddings_type == "rotary" and c.model_type == "seamless_m4t"
-    angles = (d // c.speech_encoder_attention_heads + 1) // 2
     after = Sublayer(branches=(Branch(body=_half(c, "intermediate_ffn", "relu"), scale=0.5),))
     return _tower(
         c,
@@ -180,7 +187,7 @@ def _speech_encoder(c: Config, version: _Version) -> Tower:
         "audio",
         layer_norm("feature_projection.layer_norm", bins, eps=eps),
         linear("feature_projection.projection", bins, d, True),
-        weight("encoder.embed_positions.inv_freq", angles, parameter=False, role="side angles") if rotary else None,
+        saved_frequencies(d, c.speech_encoder_attention_heads) if rotary else None,
         stack("encoder.layers", ("",) * c.speech_encoder_layers, lambda kind: _conformer(c, version), width=d),
         layer_norm("encoder.layer_norm", d, eps=eps),
         Layer(sublayers=(after,), width=d, role="intermediate"),
@@ -190,109 +197,63 @@ def _speech_encoder(c: Config, version: _Version) -> Tower:
 
 
 def _half(c: Config, name: str, activation: str) -> Mlp:
-    names = ("intermediate_dense", "output_dense")
     inner = Size(c.speech_encoder_intermediate_size, "m")
     fields = ("speech_encoder_intermediate_size", "hidden_size")
-    return plain_mlp(size(c, "hidden_size"), inner, activation, name=name, names=names, fields=fields)
+    return conformer_mlp(size(c, "hidden_size"), inner, activation, name, fields)
 
 
 def _conformer(c: Config, version: _Version) -> Layer:
-    d, activation = size(c, "hidden_size"), c.speech_encoder_hidden_act
-    first, second = (
-        Branch(pre=layer_norm(f"{name}_layer_norm", d), body=_half(c, name, activation), scale=0.5)
-        for name in ("ffn1", "ffn2")
-    )
-    attend = Branch(pre=layer_norm("self_attn_layer_norm", d), body=version.attention(c, True))
-    return Layer(
-        width=d,
-        sublayers=(
-            Sublayer(branches=(first,)),
-            Sublayer(branches=(attend,)),
-            Sublayer(branches=(Branch(body=version.convolution(c)),)),
-            Sublayer(branches=(second,), after=layer_norm("final_layer_norm", d)),
-        ),
-    )
+    first, second = (_half(c, name, c.speech_encoder_hidden_act) for name in ("ffn1", "ffn2"))
+    return conformer_layer(size(c, "hidden_size"), (first, second), version.attention(c, True), version.convolution(c))
 
 
 def _adapter(c: Config, version: _Version) -> Stack:
-    """Strided gated convolutions before attention and beside it, which leave one of adaptor_stride frames."""
-    d, kernel = size(c, "hidden_size"), c.adaptor_kernel_size
-
-    def shorter(name: str) -> Group:
-        wide = conv(f"{name}_conv", d, 2 * d, kernel)
-        return group(
-            "", layer_norm(f"{name}_layer_norm", d), wide, regroup("gate", 2 * d, d), role=f"{name} convolution"
-        )
-
-    def layer(kind: object) -> tuple[Sublayer, ...]:
-        attend = Branch(pre=shorter("self_attn"), body=version.attention(c, False))
-        last = Branch(pre=layer_norm("ffn_layer_norm", d), body=_half(c, "ffn", "relu"))
-        beside = Branch(body=shorter("residual"))
-        return (Sublayer(branches=(attend, beside), residual=False), Sublayer(branches=(last,)))
-
-    return stack("adapter.layers", ("",) * c.num_adapter_layers, layer, width=d)
-
-
-def _speech_attention(c: Config, *extras: Block, position: Position, **options: Any) -> Attention:
-    return square_attention(
+    """What leaves one of adaptor_stride frames."""
+    return shortening_layers(
+        "adapter.layers",
+        c.num_adapter_layers,
         size(c, "hidden_size"),
-        c.speech_encoder_attention_heads,
-        names=MATRICES,
-        extras=extras,
-        position=position,
-        fields=("speech_encoder_attention_heads", "hidden_size"),
-        **options,
+        c.adaptor_kernel_size,
+        version.attention(c, False),
+        _half(c, "ffn", "relu"),
     )
 
 
 def _relative_attention(c: Config, positioned: bool) -> Attention:
-    """Keys for distances and two biases on the queries, or rotation, by position_embeddings_type."""
-    kind, d, heads = c.position_embeddings_type if positioned else None, c.hidden_size, c.speech_encoder_attention_heads
-    if kind == "rotary":
-        return _speech_attention(c, position="rope", rotary=Rope(theta=c.rotary_embedding_base, dim=d // heads))
-    if kind != "relative":
-        return _speech_attention(c, position="none")
-    biases = (weight(name, heads, d // heads) for name in ("pos_bias_u", "pos_bias_v"))
-    return _speech_attention(c, linear("linear_pos", d, d, role="bias"), *biases, position="relative")
+    """Keys for distances or rotation, by position_embeddings_type."""
+    kind = c.position_embeddings_type if positioned and c.position_embeddings_type != "relative_key" else None
+    return conformer_attention(
+        size(c, "hidden_size"),
+        c.speech_encoder_attention_heads,
+        kind,
+        theta=c.rotary_embedding_base,
+        fields=SPEECH_FIELDS,
+    )
 
 
 def _keyed_attention(c: Config, positioned: bool) -> Attention:
     """A vector for each distance, nearer ones only; frames of the same chunk and of so many before it."""
-    if not positioned:
-        return _speech_attention(c, position="none")
     length, before = c.get("speech_encoder_chunk_size"), c.speech_encoder_left_chunk_num
-    chunk = length * (before + 1) if length is not None and before >= 0 else None
-    if c.position_embeddings_type != "relative_key":
-        return _speech_attention(c, position="none", chunk=chunk)
-    reach = c.left_max_position_embeddings + c.right_max_position_embeddings + 1
-    width = c.hidden_size // c.speech_encoder_attention_heads
-    table = embedding("distance_embedding", reach, width, of="relative position", role="bias")
-    return _speech_attention(c, table, position="relative", chunk=chunk)
-
-
-def _convolution(c: Config, norm: Block, *, causal: bool) -> ConvolutionModule:
-    d, kernel = size(c, "hidden_size"), c.conv_depthwise_kernel_size
-    return ConvolutionModule(
-        name="conv_module",
-        hidden=d,
-        kernel=kernel,
-        causal=causal,
-        parts=(
-            layer_norm("layer_norm", d, role="norm_in"),
-            conv("pointwise_conv1", d, 2 * d, 1, bias=False, role="in_proj"),
-            conv("depthwise_conv", d, d, kernel, groups=d, bias=False, role="conv"),
-            norm,
-            conv("pointwise_conv2", d, d, 1, bias=False, role="out_proj"),
-        ),
+    chunk = length * (before + 1) if positioned and length is not None and before >= 0 else None
+    keyed = positioned and c.position_embeddings_type == "relative_key"
+    return conformer_attention(
+        size(c, "hidden_size"),
+        c.speech_encoder_attention_heads,
+        "relative_key" if keyed else None,
+        reach=c.left_max_position_embeddings + c.right_max_position_embeddings + 1,
+        chunk=chunk,
+        fields=SPEECH_FIELDS,
     )
 
 
 def _normalised_convolution(c: Config) -> ConvolutionModule:
-    return _convolution(c, BatchNorm(name="batch_norm", role="norm", size=c.hidden_size), causal=False)
+    norm = BatchNorm(name="batch_norm", role="norm", size=c.hidden_size)
+    return gated_convolution(size(c, "hidden_size"), c.conv_depthwise_kernel_size, norm, causal=False)
 
 
 def _causal_convolution(c: Config) -> ConvolutionModule:
-    return _convolution(c, layer_norm("depthwise_layer_norm", size(c, "hidden_size"), role="norm"), causal=True)
+    norm = layer_norm("depthwise_layer_norm", size(c, "hidden_size"), role="norm")
+    return gated_convolution(size(c, "hidden_size"), c.conv_depthwise_kernel_size, norm, causal=True)
 
 
 def _to_units(c: Config, name: str, version: _Version) -> tuple[Block, ...]:

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture, Layer, Stack, Sublayer, Tower, post_add_norm, pre_norm, stack
+from archscope.blocks.assembly import Architecture, Layer, Stack, Sublayer, post_add_norm, pre_norm, stack
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, group, present, weight
 from archscope.blocks.batch_norm import BatchNorm
-from archscope.blocks.factories import num_labels, size
+from archscope.blocks.factories import size
 from archscope.blocks.leaves import conv, embedding, layer_norm, linear, regroup
 from archscope.blocks.mlp import Mlp, plain_mlp
 from archscope.blocks.repeated import repeated
-from archscope.blocks.skeletons import head
+from archscope.blocks.speech_heads import quantised_head, quantizer, under_head
 from archscope.blocks.towers import layers, square_attention, tower_model
 from archscope.blocks.waveform import convolved_positions, first_or_all, waveform_convolutions
 from archscope.config import Config
 from archscope.families.registry import family
-
-Over = Callable[[Config], tuple[Block, ...]]
-"""From the config, the parts of a head."""
 
 
 @family("wav2vec2")
@@ -29,7 +26,7 @@ def wav2vec2(c: Config) -> Architecture:
 
     Source: wav2vec 2.0 (arXiv 2006.11477); transformers, models/wav2vec2/modeling_wav2vec2.py.
     """
-    return _under_head(c, "wav2vec2", _parts(c, adapts=True), pretraining=_quantised)
+    return under_head(c, "wav2vec2", _parts(c, adapts=True), pretraining=quantised_head)
 
 
 @family("wavlm")
@@ -38,7 +35,7 @@ def wavlm(c: Config) -> Architecture:
 
     Source: WavLM (arXiv 2110.13900); transformers, models/wavlm/modeling_wavlm.py.
     """
-    return _under_head(c, "wavlm", _parts(c, lambda kind: _gated_attention(c, kind == "first"), adapts=True))
+    return under_head(c, "wavlm", _parts(c, lambda kind: _gated_attention(c, kind == "first"), adapts=True))
 
 
 @family("hubert")
@@ -57,7 +54,7 @@ def hubert(c: Config) -> Architecture:
             role="side positions",
         )
     parts = _parts(c, positions=positions, projected_norm=bool(c.feat_proj_layer_norm))
-    return _under_head(c, "hubert", parts)
+    return under_head(c, "hubert", parts)
 
 
 @family("unispeech")
@@ -66,7 +63,7 @@ def unispeech(c: Config) -> Architecture:
 
     Source: UniSpeech (arXiv 2101.07597); transformers, models/unispeech/modeling_unispeech.py.
     """
-    return _under_head(c, "unispeech", _parts(c), pretraining=_quantised_phonemes)
+    return under_head(c, "unispeech", _parts(c), pretraining=_quantised_phonemes)
 
 
 @family("unispeech-sat")
@@ -75,7 +72,7 @@ def unispeech_sat(c: Config) -> Architecture:
 
     Source: UniSpeech-SAT (arXiv 2110.05752); transformers, models/unispeech_sat/modeling_unispeech_sat.py.
     """
-    return _under_head(c, "unispeech_sat", _parts(c, masked=True), pretraining=_quantised_speakers)
+    return under_head(c, "unispeech_sat", _parts(c, masked=True), pretraining=_quantised_speakers)
 
 
 @family("data2vec-audio")
@@ -88,7 +85,7 @@ def data2vec_audio(c: Config) -> Architecture:
     each = conv("conv", d, d, c.conv_pos_kernel_size, groups=groups)
     positions = repeated("encoder.pos_conv_embed.layers", c.num_conv_pos_embeddings, group("", each))
     parts = _parts(c, positions=replace(positions, role="side positions"), kind="layer", stable=False, adapts=True)
-    return _under_head(c, "data2vec_audio", parts)
+    return under_head(c, "data2vec_audio", parts)
 
 
 @family("omniasr_audio")
@@ -112,27 +109,6 @@ def omniasr_audio(c: Config) -> Architecture:
         layer_norm("layer_norm", d, eps=eps),
         tower="audio",
     )
-
-
-def _under_head(c: Config, prefix: str, parts: tuple[Block, ...], *, pretraining: Over | None = None) -> Architecture:
-    """The encoder under the class that the config names."""
-    d, bare = size(c, "hidden_size"), c.task == "model"
-    made = Tower(
-        name="" if bare else prefix, parts=parts, tower="audio", model_type=c.model_type, pointer=c.pointer, width=d
-    )
-    if bare:
-        return Architecture(parts=(made,))
-    heads: dict[str, Over | None] = {
-        "ctc": _ctc,
-        "audio_classification": _utterance,
-        "audio_frame_classification": _frames,
-        "audio_xvector": _xvector,
-        "pretraining": pretraining,
-    }
-    over = heads.get(c.task)
-    if over is None:
-        return Architecture(parts=(made,), partial=f"the head of {c.model_class or 'this class'} is not known")
-    return Architecture(parts=(made, head(c.task, *over(c))))
 
 
 def _parts(
@@ -236,76 +212,11 @@ def _adapter(c: Config) -> Group:
     return group("adapter", *widened, *shrinking, role="adapter")
 
 
-def _mixed(c: Config) -> tuple[Block, ...]:
-    return (weight("layer_weights", c.num_hidden_layers + 1),) if c.use_weighted_layer_sum else ()
-
-
-def _ctc(c: Config) -> tuple[Block, ...]:
-    width = c.output_hidden_size if c.get("add_adapter") else c.hidden_size
-    return (linear("lm_head", width, size(c, "vocab_size"), True, role="logits"),)
-
-
-def _utterance(c: Config) -> tuple[Block, ...]:
-    width = c.classifier_proj_size
-    return (
-        *_mixed(c),
-        linear("projector", size(c, "hidden_size"), width, True),
-        linear("classifier", width, num_labels(c), True, role="logits"),
-    )
-
-
-def _frames(c: Config) -> tuple[Block, ...]:
-    return (*_mixed(c), linear("classifier", size(c, "hidden_size"), num_labels(c), True, role="logits"))
-
-
-def _xvector(c: Config) -> tuple[Block, ...]:
-    """Dilated convolutions as matrices over stacked frames, their mean and deviation, a margin over speakers."""
-    dims, out = c.tdnn_dim, c.xvector_output_dim
-    stacked = [
-        part
-        for index, width in enumerate(dims)
-        for inputs in (dims[max(index - 1, 0)],)
-        for part in (
-            regroup("stacked frames", inputs, inputs * c.tdnn_kernel[index]),
-            linear(f"tdnn.{index}.kernel", inputs * c.tdnn_kernel[index], width, True),
-        )
-    ]
-    return (
-        *_mixed(c),
-        linear("projector", size(c, "hidden_size"), dims[0], True),
-        *stacked,
-        regroup("mean and deviation", dims[-1], 2 * dims[-1]),
-        linear("feature_extractor", 2 * dims[-1], out, True),
-        linear("classifier", out, out, True),
-        weight("objective.weight", out, num_labels(c)),
-    )
-
-
-def _quantizer(c: Config, inputs: int) -> Group:
-    """Entries of several codebooks side by side. Source: Wav2Vec2GumbelVectorQuantizer."""
-    groups, entries, width = c.num_codevector_groups, c.num_codevectors_per_group, c.codevector_dim
-    return group(
-        "quantizer",
-        weight("codevectors", 1, groups * entries, width // groups),
-        linear("weight_proj", inputs, groups * entries, True),
-    )
-
-
-def _quantised(c: Config) -> tuple[Block, ...]:
-    """Frames against quantised ones, for pretraining."""
-    width = c.codevector_dim
-    return (
-        _quantizer(c, c.conv_dim[-1]),
-        linear("project_hid", size(c, "hidden_size"), c.proj_codevector_dim, True),
-        linear("project_q", width, c.proj_codevector_dim, True),
-    )
-
-
 def _quantised_phonemes(c: Config) -> tuple[Block, ...]:
     """Quantised frames widened to the encoder's own width, and labels over them. Source: UniSpeechForPreTraining."""
     d = size(c, "hidden_size")
     return (
-        _quantizer(c, c.conv_dim[-1]),
+        quantizer(c, c.conv_dim[-1]),
         linear("project_q", c.codevector_dim, c.proj_codevector_dim, True),
         linear("project_hid", c.proj_codevector_dim, d, True),
         linear("ctc_proj", d, c.num_ctc_classes, True),
@@ -317,7 +228,7 @@ def _quantised_speakers(c: Config) -> tuple[Block, ...]:
     d, width = size(c, "hidden_size"), c.codevector_dim
     return (
         layer_norm("layer_norm_for_extract", d),
-        _quantizer(c, d),
+        quantizer(c, d),
         linear("project_q", width, c.proj_codevector_dim, True),
         linear("project_hid", d, c.proj_codevector_dim, True),
         linear("speaker_proj", d, width, True),
