@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from types import NoneType
 from typing import Any
 
 from archscope.blocks.base import Block, Repeating, Weight, join
+
+PLAIN = (int, str, float, NoneType)
+NAMES = {"name", "role", "fields", "tied_to"}
 
 Rule = Callable[[str, str], str]
 """From the name of the block around a block and its own name to the name that is saved."""
@@ -105,17 +110,19 @@ def _mirrored_value(value: Any, path: str) -> Any:
 
 def _parts(block: Any, around: str, change: Change, made: dict[int, Any]) -> Any:
     changes = {}
-    for field in fields(block):
-        value = getattr(block, field.name)
+    for name in _holders(block.__class__):
+        value = getattr(block, name)
+        if isinstance(value, PLAIN):
+            continue
         new = _value(value, around, change, made)
         if new is not value:
-            changes[field.name] = new
+            changes[name] = new
     return replace(block, **changes) if changes else block
 
 
 def _value(value: Any, around: str, change: Change, made: dict[int, Any]) -> Any:
     if isinstance(value, tuple):
-        found = tuple(_value(one, around, change, made) for one in value)
+        found = tuple(one if isinstance(one, PLAIN) else _value(one, around, change, made) for one in value)
         return found if any(a is not b for a, b in zip(found, value, strict=True)) else value
     if not is_dataclass(value) or isinstance(value, type):
         return value
@@ -125,3 +132,9 @@ def _value(value: Any, around: str, change: Change, made: dict[int, Any]) -> Any
         else:
             made[id(value)] = _parts(value, around, change, made)
     return made[id(value)]
+
+
+@cache
+def _holders(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a dataclass that may hold blocks."""
+    return tuple(field.name for field in fields(kind) if field.name not in NAMES)
