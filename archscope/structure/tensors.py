@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from archscope.blocks.base import Block, Repeating, Weight, join
@@ -28,11 +28,13 @@ class Tensor(NamedTuple):
         return formula(self.shape)
 
 
-def rows(parts: Sequence[Block]) -> Iterator[Row]:
+def rows(parts: Sequence[Block]) -> list[Row]:
     """Name and weight of every tensor in the parts, repeated ones one by one."""
-    memo: dict[int, tuple[Row, ...]] = {}
+    memo: dict[int, list[Row]] = {}
+    found: list[Row] = []
     for part in parts:
-        yield from _rows(part, memo)
+        found += _rows(part, memo)
+    return found
 
 
 def tensors(parts: Sequence[Block], dtype: str) -> dict[str, Tensor]:
@@ -40,34 +42,35 @@ def tensors(parts: Sequence[Block], dtype: str) -> dict[str, Tensor]:
     return {name: Tensor(name, own.shape, dtype, own.parameter) for name, own in rows(parts)}
 
 
-def _rows(block: Block, memo: dict[int, tuple[Row, ...]]) -> Iterator[Row]:
+def _rows(block: Block, memo: dict[int, list[Row]]) -> list[Row]:
     """Rows of one block, kept per block only below repetition, so that memory goes by kinds."""
     if block.tied_to:
-        for own in block.weights():
-            if own is not block and own.name == "bias":
-                yield join(block.name, own.name), own
-        return
+        left = (own for own in block.weights() if own is not block and own.name == "bias")
+        return [(join(block.name, own.name), own) for own in left]
     if isinstance(block, Weight):
-        yield block.name, block
-        return
-    for own in block.weights():
-        yield join(block.name, own.name), own
+        return [(block.name, block)]
+    found = [(join(block.name, own.name), own) for own in block.weights()]
     if isinstance(block, Repeating):
         for index, part in block.indexed():
-            start = join(block.name, index)
-            key = id(part)
-            if key not in memo:
-                memo[key] = tuple(_rows(part, memo))
+            below = memo.get(id(part))
+            if below is None:
+                below = memo[id(part)] = _rows(part, memo)
             if block.striped:
-                for name, own in memo[key]:
-                    yield join(block.name, _after_first(name, index)), own
+                found += [(join(block.name, _after_first(name, index)), own) for name, own in below]
             else:
-                for name, own in memo[key]:
-                    yield join(start, name), own
+                found += _under(join(block.name, index), below)
     else:
         for part in block.children():
-            for name, own in _rows(part, memo):
-                yield join(block.name, name), own
+            found += _under(block.name, _rows(part, memo))
+    return found
+
+
+def _under(prefix: str, below: list[Row]) -> list[Row]:
+    """Rows with a prefix before each name; joining 45,000 names one call each would take longer than all else."""
+    if not prefix:
+        return below
+    dotted = f"{prefix}."
+    return [(dotted + name if name else prefix, own) for name, own in below]
 
 
 def _after_first(name: str, index: str) -> str:
