@@ -269,7 +269,10 @@ class Head(Block):
         return self.parts
 
     def flows(self) -> tuple[Flow, ...]:
-        """A chain of parts, whose answers (role "logits") each leave it; or parts side by side where not chained."""
+        """A chain of parts, whose answers (role "logits") each leave it; or parts side by side where not chained.
+
+        Parts whose role starts with "side" stand beside it.
+        """
         flows: list[Flow] = []
         at = Port("in")
         if not self.chained:
@@ -277,6 +280,8 @@ class Head(Block):
                 flows += [Flow(at, Port(part.role or part.name)), Flow(Port(part.role or part.name), Port("out"))]
             return tuple(flows)
         for part in self.parts:
+            if part.role.startswith("side"):
+                continue
             key = part.name if part.role.endswith("logits") else part.role or part.name
             flows.append(Flow(at, Port(key, part.in_width)))
             if part.role.endswith("logits"):

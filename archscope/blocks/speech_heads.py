@@ -91,6 +91,7 @@ def quantizer(c: Config, inputs: int) -> Group:
         "quantizer",
         weight("codevectors", 1, groups * entries, width // groups),
         linear("weight_proj", inputs, groups * entries, True),
+        role="side quantizer",
     )
 
 
@@ -100,5 +101,5 @@ def quantised_head(c: Config) -> tuple[Block, ...]:
     return (
         quantizer(c, c.conv_dim[-1]),
         linear("project_hid", size(c, "hidden_size"), c.proj_codevector_dim, True),
-        linear("project_q", width, c.proj_codevector_dim, True),
+        linear("project_q", width, c.proj_codevector_dim, True, role="side quantized"),
     )

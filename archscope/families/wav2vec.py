@@ -217,9 +217,9 @@ def _quantised_phonemes(c: Config) -> tuple[Block, ...]:
     d = size(c, "hidden_size")
     return (
         quantizer(c, c.conv_dim[-1]),
-        linear("project_q", c.codevector_dim, c.proj_codevector_dim, True),
-        linear("project_hid", c.proj_codevector_dim, d, True),
-        linear("ctc_proj", d, c.num_ctc_classes, True),
+        linear("project_q", c.codevector_dim, c.proj_codevector_dim, True, role="side quantized"),
+        linear("project_hid", c.proj_codevector_dim, d, True, role="side widened"),
+        linear("ctc_proj", d, c.num_ctc_classes, True, role="logits"),
     )
 
 
@@ -229,8 +229,8 @@ def _quantised_speakers(c: Config) -> tuple[Block, ...]:
     return (
         layer_norm("layer_norm_for_extract", d),
         quantizer(c, d),
-        linear("project_q", width, c.proj_codevector_dim, True),
-        linear("project_hid", d, c.proj_codevector_dim, True),
-        linear("speaker_proj", d, width, True),
-        weight("label_embeddings_concat", c.num_clusters, width),
+        linear("project_q", width, c.proj_codevector_dim, True, role="side quantized"),
+        linear("project_hid", d, c.proj_codevector_dim, True, role="logits"),
+        linear("speaker_proj", d, width, True, role="speaker logits"),
+        weight("label_embeddings_concat", c.num_clusters, width, role="side clusters"),
     )
