@@ -93,10 +93,12 @@ def prediction_layers(
     *,
     own_tables: bool = True,
     norm: str = "shared_head.norm",
+    head: str = "shared_head.head",
 ) -> tuple[Block, ...]:
     """The layers past the last one that num_nextn_predict_layers declares, built like those of a kind.
 
-    `own_tables` says whether checkpoints repeat the token table and the head in each of them.
+    `own_tables` says whether checkpoints repeat the token table and the head in each of them; a `head` of another name
+    is repeated alone.
     """
     count = next((n for f in ("num_nextn_predict_layers", "num_mtp_layers") if (n := c.get(f)) is not None), 0)
     if not isinstance(count, int) or count < 1:
@@ -106,7 +108,8 @@ def prediction_layers(
     sublayers = body.sublayers if isinstance(body, Layer) else body
     extras = body.extras if isinstance(body, Layer) else ()
     tables: tuple[Block, ...] = (embedding("embed_tokens", vocabulary, d, role="embedding"),) if own_tables else ()
-    heads: tuple[Block, ...] = (linear("shared_head.head", d, vocabulary, role="logits"),) if own_tables else ()
+    repeats = own_tables or head != "shared_head.head"
+    heads: tuple[Block, ...] = (linear(head, d, vocabulary, role="logits"),) if repeats else ()
     one = PredictionLayer(
         width=d,
         parts=(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture, pre_norm
+from archscope.blocks.assembly import Architecture, Sublayer, pre_norm, stack
 from archscope.blocks.base import Block, weight
 from archscope.blocks.factories import attention, mlp, moe, named_norm, size
 from archscope.blocks.leaves import linear
 from archscope.blocks.mlp import Mlp
+from archscope.blocks.prediction import PredictionLayer
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import QA_PREFIX, decoder, pre_norm_decoder, with_head
 from archscope.blocks.ssm import mamba2_mixer
@@ -48,14 +50,43 @@ def nemotron_h(c: Config) -> Architecture:
             return attention(c, name="mixer", position="none")
         return _experts(c) if kind == "moe" else _mlp(c, "mixer", c.intermediate_size)
 
+    def layer(kind: str) -> tuple[Sublayer, ...]:
+        return pre_norm((norm("norm"), mixer(kind)))
+
     tower = decoder(
         c,
-        lambda kind: pre_norm((norm("norm"), mixer(kind))),
+        layer,
         kinds=tuple(c.layers_block_type),
         embed="embeddings",
         final_norm=norm("norm_f"),
     )
-    return with_head(c, tower, prefix="backbone", tie=False)
+    return with_head(c, tower, prefix="backbone", tie=False, extra=_prediction(c, layer))
+
+
+def _prediction(c: Config, layer: Callable[[str], tuple[Sublayer, ...]]) -> tuple[Block, ...]:
+    """The layers of mtp_layers_block_type, joined by their first; checkpoints have one such step.
+
+    Source: names of Nemotron 3's checkpoints, as vLLM reads them (nemotron_h_mtp.py).
+    """
+    steps = tuple(c.mtp_layers_block_type or ())
+    if c.num_nextn_predict_layers != 1 or not steps:
+        return ()
+    d, norm = size(c, "hidden_size"), named_norm(c)
+    last = f"layers.{len(steps) - 1}.final_layernorm"
+    return (
+        PredictionLayer(
+            name="mtp",
+            role="prediction",
+            width=d,
+            parts=(
+                replace(norm("layers.0.enorm"), role="embed_norm"),
+                replace(norm("layers.0.hnorm"), role="hidden_norm"),
+                linear("layers.0.eh_proj", 2 * d, d, role="join"),
+                replace(stack("layers", steps, layer, width=d), role="layer"),
+                replace(norm(last), role="norm"),
+            ),
+        ),
+    )
 
 
 def _mamba(c: Config) -> Block:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture
+from collections.abc import Callable
+from typing import Any
+
+from archscope.blocks.assembly import Architecture, Sublayer, pre_norm
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, weight
 from archscope.blocks.composites import Mount, assemble
-from archscope.blocks.factories import attention, head_size, kinds, mlp, moe, size, sliding_window
+from archscope.blocks.factories import attention, head_size, kinds, mlp, moe, named_norm, size, sliding_window
 from archscope.blocks.leaves import linear
 from archscope.blocks.plans import Overrides, layer_overrides
+from archscope.blocks.prediction import prediction_layers
 from archscope.blocks.projectors import projector
 from archscope.blocks.size import Size
-from archscope.blocks.skeletons import pre_norm_decoder, with_head
+from archscope.blocks.skeletons import decoder, with_head
 from archscope.config import Config
-from archscope.families.registry import family, tower
+from archscope.families.registry import ahead, family, tower
 
 
 @family("step3p5")
@@ -23,13 +27,33 @@ def step3p5(c: Config) -> Architecture:
     Source: transformers, models/step3p7/modeling_step3p7.py (Step3p7DecoderLayer).
     """
     own = layer_overrides(c, "num_attention_heads", "num_key_value_heads", "head_dim", "attention_bias")
-    base = pre_norm_decoder(
-        c,
-        lambda kind: _attention(c, kind[0][0], kind[1]),
-        lambda kind: _experts(c) if kind[0][1] == "sparse" else mlp(c, bias=c.mlp_bias),
-        kinds=tuple(zip(kinds(c, "layer_types", "mlp_layer_types"), own, strict=True)),
-    )
-    return with_head(c, base)
+    norm = named_norm(c)
+
+    def layer(kind: tuple[tuple[str, str], Overrides]) -> tuple[Sublayer, ...]:
+        (mixes, feeds), overrides = kind
+        feed_forward = _experts(c) if feeds == "sparse" else mlp(c, bias=c.mlp_bias)
+        return pre_norm(
+            (norm("input_layernorm"), _attention(c, mixes, overrides)), (norm("post_attention_layernorm"), feed_forward)
+        )
+
+    of_layers = tuple(zip(kinds(c, "layer_types", "mlp_layer_types"), own, strict=True))
+    base = decoder(c, layer, kinds=of_layers, final_norm=norm("norm"))
+    return with_head(c, base, extra=_prediction(c, layer))
+
+
+def _prediction(c: Config, layer: Callable[[Any], tuple[Sublayer, ...]]) -> tuple[Block, ...]:
+    """The layers that the lists of types go on for, where they are equal; each repeats the head.
+
+    Source: names of Step 3.5's checkpoints, as SGLang reads them (step3p5_mtp.py); transformers, MtpModel.
+    """
+    following = set(zip(c.mtp_layer_types or (), c.mtp_mlp_layer_types or (), strict=False))
+    if len(following) != 1:
+        return ()
+    (kind,) = following
+    heads = c.num_sliding_attention_heads if kind[0] == "sliding_attention" else None
+    overrides = (("num_attention_heads", heads),) if heads else ()
+    at = "transformer.shared_head"
+    return prediction_layers(c, layer, (kind, overrides), own_tables=False, norm=f"{at}.norm", head=f"{at}.output")
 
 
 @family("step3p7")
@@ -43,7 +67,8 @@ def step3p7(c: Config) -> Architecture:
     wide, d = vision.hidden_size * 4, size(text, "hidden_size")
     matrix = linear("multi_modal_projector" if based else "vit_large_projector", wide, d, c.projector_bias)
     seeing = tower(vision, "vision_model", "vision")
-    return assemble(c, at, tower(text, at.text), seeing, projector("", wide, d, matrix), text_config=text)
+    beside, further = projector("", wide, d, matrix), ahead(text)
+    return assemble(c, at, tower(text, at.text), seeing, beside, text_config=text, extra=further)
 
 
 def _attention(c: Config, kind: str, overrides: Overrides) -> Attention:

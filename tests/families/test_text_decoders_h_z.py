@@ -164,6 +164,23 @@ def test_prediction_layers_follow_their_number() -> None:
     ]
 
 
+def test_nemotron_h_predicts_by_the_layers_it_lists() -> None:
+    names = extra(made("nemotron_h", num_nextn_predict_layers=1, mtp_hybrid_override_pattern="*E"))
+    assert names[0] == "mtp.layers.0.enorm.weight"
+    assert "mtp.layers.0.mixer.o_proj.weight" in names
+    assert "mtp.layers.1.mixer.gate.weight" in names
+    assert names[-1] == "mtp.layers.1.final_layernorm.weight"
+
+
+def test_step_predicts_by_the_layers_past_its_last() -> None:
+    kinds = ["full_attention"] * 2 + ["sliding_attention"] * 3
+    text = {"num_hidden_layers": 2, "num_nextn_predict_layers": 3, "layer_types": kinds}
+    names = extra(made("step3p7", text_config=text))
+    assert names[0] == "model.layers.2.enorm.weight"
+    assert names[-1] == "model.layers.4.transformer.shared_head.output.weight"
+    assert not any(name.endswith("embed_tokens.weight") for name in names)
+
+
 def test_nemotron_h_layers_are_one_thing_each() -> None:
     model = made("nemotron_h", hybrid_override_pattern="M-*")
     found = mixers(model, "backbone.layers.{}.mixer", 3)
