@@ -11,8 +11,9 @@ from archscope.blocks.base import Block, Group, group, weight
 from archscope.blocks.convolutions import Lstm, WeightNormConv
 from archscope.blocks.factories import attention, size
 from archscope.blocks.image_tokens import ResidualConvolution
+from archscope.blocks.joined import bundle
 from archscope.blocks.layer_scale import layer_scale
-from archscope.blocks.leaves import Norm, conv
+from archscope.blocks.leaves import Norm, conv, embedding
 from archscope.blocks.repeated import repeated
 from archscope.blocks.towers import feed_forward, layers, tower_model
 from archscope.config import Config
@@ -159,7 +160,7 @@ def _codebook(name: str, entries: int, width: int) -> Group:
 
 def _encoder_rate(c: Config) -> int:
     """Frames a second that the convolutions give."""
-    return int(ceil(c.sampling_rate / prod(c.upsampling_ratios)))
+    return ceil(c.sampling_rate / prod(c.upsampling_ratios))
 
 
 def _frame_rate(c: Config) -> float:
@@ -206,3 +207,69 @@ def _transformer(c: Config, name: str) -> Stack:
             layer_scale("mlp_layer_scale", d, tensor="scale"),
         ),
     )
+
+
+@family("dac")
+def dac(c: Config) -> Architecture:
+    """Strided and transposed convolutions with snake activations; codebooks of few dimensions.
+
+    Source: Descript Audio Codec (arXiv 2306.06546); transformers, models/dac/modeling_dac.py.
+    """
+    d, first, last = c.hidden_size, c.encoder_hidden_size, c.decoder_hidden_size
+    down, up = len(c.downsampling_ratios), len(c.upsampling_ratios)
+    encoder = bundle(
+        "encoder",
+        conv("conv1", 1, first, 7),
+        *(_shorter(f"block.{index}", first * 2**index, rate) for index, rate in enumerate(c.downsampling_ratios)),
+        _snake("snake1", first * 2**down),
+        conv("conv2", first * 2**down, d, 3),
+        role="encoder",
+    )
+    decoder = bundle(
+        "decoder",
+        conv("conv1", d, last, 7),
+        *(_longer(f"block.{index}", last, index, rate) for index, rate in enumerate(c.upsampling_ratios)),
+        _snake("snake1", last // 2**up),
+        conv("conv2", last // 2**up, 1, 7),
+        role="decoder",
+    )
+    narrow = c.codebook_dim
+    codes = group(
+        "",
+        conv("in_proj", d, narrow, 1),
+        embedding("codebook", c.codebook_size, narrow, of="code", role="side codebook"),
+        conv("out_proj", narrow, d, 1),
+    )
+    return tower_model(c, d, encoder, repeated("quantizer.quantizers", c.n_codebooks, codes), decoder, tower="audio")
+
+
+def _snake(name: str, width: int) -> Block:
+    """An activation with a learned frequency for each channel. Source: arXiv 2006.08195."""
+    return group(name, weight("alpha", 1, width, 1), role=name)
+
+
+def _snake_unit(name: str, width: int) -> Block:
+    return bundle(
+        name,
+        _snake("snake1", width),
+        conv("conv1", width, width, 7),
+        _snake("snake2", width),
+        conv("conv2", width, width, 1),
+        role=name,
+    )
+
+
+def _snake_units(width: int) -> list[Block]:
+    return [_snake_unit(f"res_unit{number}", width) for number in (1, 2, 3)]
+
+
+def _shorter(name: str, width: int, rate: int) -> Block:
+    return bundle(
+        name, *_snake_units(width), _snake("snake1", width), conv("conv1", width, 2 * width, 2 * rate), role=name
+    )
+
+
+def _longer(name: str, widest: int, index: int, rate: int) -> Block:
+    inputs, outputs = widest // 2**index, widest // 2 ** (index + 1)
+    longer = conv("conv_t1", inputs, outputs, 2 * rate, transposed=True)
+    return bundle(name, _snake("snake1", inputs), longer, *_snake_units(outputs), role=name)
