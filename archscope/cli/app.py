@@ -11,7 +11,7 @@ import click
 
 from archscope import __version__
 
-_COMMANDS = ("check", "draw", "show", "explain", "rules", "tensors", "verify", "fix")
+_COMMANDS = ("check", "draw", "show", "explain", "rules", "families", "tensors", "verify", "fix")
 
 
 class _Commands(click.Group):

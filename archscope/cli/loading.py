@@ -35,3 +35,10 @@ def warn_of_errors(model: Model) -> None:
     if errors:
         noun = "an error" if errors == 1 else f"{errors} errors"
         complain(f"{model.document.name} has {noun}: see `archscope check`")
+
+
+def warn_of_fidelity(model: Model) -> None:
+    """Say on standard error how the tensors are known, where that is not for certain."""
+    if model.structure is not None and model.fidelity != "exact":
+        reason = model.structure.architecture.partial
+        complain(f"{model.document.name}: fidelity {model.fidelity}" + (f" ({reason})" if reason else ""))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import click
 
 from archscope.cli.exits import CLEAN
-from archscope.cli.loading import load_model
+from archscope.cli.loading import load_model, warn_of_fidelity
 from archscope.cli.output import emit, output_option
 from archscope.engine import Model
 from archscope.errors import InputError
@@ -37,6 +37,7 @@ def command(path: str, format_: str, output: str | None, stdin_filename: str | N
         raise InputError(f"{model.document.name}: no structure could be built, so there are no tensors to list; "
                          "see `archscope check`")  # fmt: skip
     emit(_WRITERS[format_](model), output, inputs=(model.document.name,))
+    warn_of_fidelity(model)
     return CLEAN
 
 

@@ -28,6 +28,7 @@ _ENDINGS = (
     ("ForTokenClassification", "token_classification"),
     ("ForQuestionAnswering", "question_answering"),
     ("ForMaskedLM", "masked_lm"),
+    ("RewardModel", ""),
     ("Model", "model"),
 )
 

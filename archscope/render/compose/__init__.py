@@ -92,7 +92,8 @@ def _trust(model: Model) -> tuple[str, ...]:
     structure = model.structure
     assert structure is not None
     said = [structure.architecture.partial] if structure.architecture.partial else []
-    said += [f"{at.path or at.block.name}: {_reason(at.block)}" for at in structure.opaque[:3]]
+    parts = [(at, _reason(at.block)) for at in structure.opaque]
+    said += [f"{at.path or at.block.name}: {why}" for at, why in parts if why not in said][:3]
     if model.fidelity != "exact":
         said.insert(0, f"fidelity: {model.fidelity}")
     return tuple(said)
