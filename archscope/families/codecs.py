@@ -160,7 +160,8 @@ def _codebook(name: str, entries: int, width: int) -> Group:
 
 def _encoder_rate(c: Config) -> int:
     """Frames a second that the convolutions give."""
-    return ceil(c.sampling_rate / prod(c.upsampling_ratios))
+    rate: float = c.sampling_rate / prod(c.upsampling_ratios)
+    return ceil(rate)
 
 
 def _frame_rate(c: Config) -> float:

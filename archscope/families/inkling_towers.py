@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from math import ceil, log
 from struct import pack, unpack
 
@@ -50,7 +51,7 @@ def inkling_vision(c: Config) -> Architecture:
     coarse = c.get("dtype") != "float32"
     scales, known = _scales(c.temporal_patch_size, c.patch_size, count, c.num_channels, coarse)
     parts: list[Block] = []
-    for index, (before, after) in enumerate(zip(scales[:-1], scales[1:], strict=True)):
+    for index, (before, after) in enumerate(pairwise(scales)):
         last = index == count - 1
         folded = before[3] * (after[0] // before[0]) * (after[1] // before[1]) * (after[2] // before[2])
         out = d if last else after[3]
