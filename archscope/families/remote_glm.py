@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Branch, Opaque, Sublayer, Tower, post_norm, pre_norm, stack
+from archscope.blocks.assembly import (
+    Architecture,
+    Branch,
+    Opaque,
+    Projector,
+    Sublayer,
+    Tower,
+    post_norm,
+    pre_norm,
+    stack,
+)
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, weight
 from archscope.blocks.factories import attention, mlp, named_norm, num_labels, size
@@ -76,7 +86,7 @@ def _later_release(c: Config) -> Architecture:
     seeing = part_of(c, "vision_config")
     beside = () if seeing is None else _visual(c, seeing)
     labels = linear("classifier_head", size(c, "hidden_size"), num_labels(c), True, role="logits")
-    made = with_head(
+    return with_head(
         c,
         layers,
         prefix="transformer",
@@ -85,7 +95,6 @@ def _later_release(c: Config) -> Architecture:
         heads={"sequence_classification": (head("sequence_classification", labels),)},
         tie=False,
     )
-    return made
 
 
 def _grouped(c: Config) -> Attention:
@@ -114,10 +123,8 @@ def _prompt(c: Config, width: int) -> tuple[Block, ...]:
 
 def _visual(c: Config, v: Config) -> tuple[Block, ...]:
     """EVA-CLIP whose layers norm what they add, then a convolution of 2 by 2 patches and a gated projector."""
-    d, target, patch = size(v, "hidden_size"), size(c, "hidden_size"), int(v.patch_size)
-    eps = first(v, "layer_norm_eps")
-    names = ("", "", "", "dense")
-    mixer = square_attention(d, v.num_heads, name="attention", names=names, fused="query_key_value")
+    d, patch, eps = size(v, "hidden_size"), int(v.patch_size), first(v, "layer_norm_eps")
+    mixer = square_attention(d, v.num_heads, name="attention", names=("", "", "", "dense"), fused="query_key_value")
     inner = feed_forward(v, d, size(v, "intermediate_size"))
     layered = stack(
         "transformer.layers",
@@ -139,22 +146,23 @@ def _visual(c: Config, v: Config) -> tuple[Block, ...]:
     )
     at = "vision" if c.task == "model" else "transformer.vision"
     tower = Tower(name=at, parts=(stem, layered), tower="vision", model_type="chatglm", pointer=v.pointer, width=d)
-    bridge = projector(
+    return (tower, _bridge(at, d, size(c, "hidden_size"), size(c, "intermediate_size")))
+
+
+def _bridge(at: str, source: int, target: int, width: int) -> Projector:
+    """Two learned vectors mark where an image begins and ends."""
+    names = ("gate_proj", "dense_h_to_4h", "dense_4h_to_h")
+    parts = (
+        linear("linear_proj", target, target, role="in"),
+        layer_norm("norm1", target),
+        gated_bridge(target, width, target, names=names),
+    )
+    return projector(
         at,
-        d,
+        source,
         target,
-        conv("conv", d, target, 2, 2),
-        Group(
-            name="linear_proj",
-            parts=(
-                linear("linear_proj", target, target, role="in"),
-                layer_norm("norm1", target),
-                gated_bridge(
-                    target, size(c, "intermediate_size"), target, names=("gate_proj", "dense_h_to_4h", "dense_4h_to_h")
-                ),
-            ),
-        ),
+        conv("conv", source, target, 2, 2),
+        Group(name="linear_proj", parts=parts),
         weight("boi", 1, 1, target, role="side token"),
         weight("eoi", 1, 1, target, role="side token"),
     )
-    return (tower, bridge)
