@@ -425,9 +425,10 @@ def object_as_string(config: Config, rng: random.Random) -> Mutation | None:
 def quant_groups_too_wide(config: Config, rng: random.Random) -> Mutation | None:
     part = text_part(config)
     width = part.get("intermediate_size")
-    if not whole(width) or "quantization_config" in config or schema_of(config) is None:
+    schema = schema_of(config)
+    if not whole(width) or "quantization_config" in config or schema is None or "causal_lm" not in schema.tasks:
         return None
-    if any(name in part for name in ("moe_intermediate_size", "num_local_experts")) or schema_of(config).sub_configs:
+    if any(name in part for name in ("moe_intermediate_size", "num_local_experts")) or schema.sub_configs:
         return None
     group = next((n for n in (96, 80, 112) if width % n), None)
     out = {**config, "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": group}}
