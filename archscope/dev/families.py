@@ -24,7 +24,8 @@ def made() -> str:
     for module in sorted(found.name for found in pkgutil.iter_modules(families.__path__)):
         importlib.import_module(f"archscope.families.{module}")
     index = {
-        model_type: builder.__module__.rsplit(".", 1)[-1] for model_type, builder in sorted(registry.registered().items())
+        model_type: builder.__module__.rsplit(".", 1)[-1]
+        for model_type, builder in sorted(registry.registered().items())
     }
     return json.dumps(index, indent=1) + "\n"
 
