@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from archscope.blocks.assembly import Architecture
-from archscope.blocks.base import Block
+from archscope.blocks.base import Block, join
 from archscope.blocks.composites import FLAT, Mount, assemble
 from archscope.blocks.factories import size
-from archscope.blocks.leaves import layer_norm, regroup
+from archscope.blocks.leaves import Linear, layer_norm, linear, regroup
+from archscope.blocks.moe import Experts
 from archscope.blocks.projectors import mlp_projector
-from archscope.blocks.renaming import renamed, renaming
+from archscope.blocks.renaming import rebuilt, renamed, renaming
 from archscope.config import Config
 from archscope.families.registry import family, tower
 
+PROJECTIONS = ("q_proj", "k_proj", "v_proj")
 LATER_NAMES = {
     "encoder.patch_embed.proj": "patch_embed.proj",
     "patch_embed.pos_emb.weight": "patch_embed.pos_emb.position_embeddings",
@@ -51,5 +55,27 @@ def kimi_k25(c: Config) -> Architecture:
     seeing: Block = tower(vision, "vision_tower", "vision")
     if bare:
         seeing = renamed(seeing, renaming(LATER_NAMES))
-    reading = renamed(tower(text, at.text), renaming({"layers": "blocks"}, inside=at.text))
-    return assemble(c, at, reading, seeing, bridge, text_config=text)
+    reading = renamed(rebuilt(tower(text, at.text), _joined), lambda around, name: name.replace("layers", "blocks"))
+    made = assemble(c, at, reading, seeing, bridge, text_config=text)
+    if _has_stacked(reading):
+        return replace(made, partial=f"how the experts of a {text.model_type} are saved in this model is not known")
+    return made
+
+
+def _joined(around: str, block: Block) -> Block:
+    """The renaming that joins the projections of the vision tower meets those of the text as well, where it has any."""
+    if block.name != "self_attn":
+        return block
+    own = [part for part in block.children() if isinstance(part, Linear) and part.name in PROJECTIONS]
+    if not own:
+        return block
+    rows = sum(part.out_features for part in own)
+    role = own[0].role if len(own) == 1 else "qkv"
+    whole = linear("self_wqkv", own[0].in_features, rows, own[0].bias, role=role)
+    others = (replace(part, name=join(block.name, part.name)) for part in block.children() if part not in own)
+    return replace(block, name="", role=block.name, parts=(whole, *others))  # type: ignore[call-arg]
+
+
+def _has_stacked(block: Block) -> bool:
+    """Whether experts stand in one tensor: the renaming takes such apart, in ways that are not those of their own class."""
+    return bool(isinstance(block, Experts) and block.stacked) or any(_has_stacked(part) for part in block.children())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import Block
 from archscope.blocks.composites import Mount, assemble, nested
@@ -14,6 +16,7 @@ from archscope.blocks.skeletons import pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import ahead, family, tower
 
+UNPREFIXED = ("embed_tokens", "layers", "norm")
 DIFFUSERS_NAMES = {
     "q_proj": "to_q",
     "k_proj": "to_k",
@@ -98,7 +101,9 @@ def cosmos3_omni(c: Config) -> Architecture:
     text = c.sub("text_config")
     reading = renamed(tower(text, at.text), renaming(DIFFUSERS_NAMES, inside="self_attn"))
     seeing = tower(c.sub("vision_config"), at("visual") if c.task == "model" else "", "vision")
-    return assemble(c, at, reading, seeing, text_config=text)
+    made = assemble(c, at, reading, seeing, text_config=text)
+    foreign = at.text == "" and any(part.name not in UNPREFIXED for part in reading.children() if part.name)
+    return replace(made, partial=f"where {text.model_type} is saved is not known") if foreign else made
 
 
 @family("hyperclovax_vision_v2")
