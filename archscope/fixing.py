@@ -11,11 +11,11 @@ import difflib
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from archscope.diagnostics import Diagnostic, Edit, Fix
 from archscope.engine import Model
 from archscope.errors import InputError
+from archscope.records import dataclass
 from archscope.source import Repository
 
 MOST_ROUNDS = 20

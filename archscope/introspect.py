@@ -10,10 +10,10 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from archscope.errors import IntrospectionError
+from archscope.records import dataclass
 
 Shape = tuple[int, ...]
 

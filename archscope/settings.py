@@ -18,12 +18,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from archscope.diagnostics import Diagnostic, Severity
 from archscope.errors import UsageError
+from archscope.records import dataclass
 
 FILE_NAME = "archscope.toml"
 PYPROJECT = "pyproject.toml"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from archscope.costs.parameters import count
 from archscope.errors import IntrospectionError
 from archscope.introspect import Instance, instantiate
+from archscope.records import dataclass
 
 if TYPE_CHECKING:
     from archscope.engine import Model

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from archscope.blocks.base import Block, Flow, Port, Repeating, present
+from archscope.records import dataclass
 
 TowerRole = Literal["text", "encoder", "decoder", "vision", "audio", "other"]
 Fidelity = Literal["exact", "introspected", "from-weights", "inferred"]

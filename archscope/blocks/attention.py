@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from archscope.blocks.base import Block, Flow, Port
 from archscope.blocks.leaves import Norm, NormKind
 from archscope.blocks.size import Size
+from archscope.records import dataclass
 
 FUSED: Final = (("qkv", "qkv"), ("gqkv", "gqkv"), ("gq", "gq"), ("kv", "kv"), ("q", "q"), ("k", "k"), ("v", "v"))
 """Roles of the projections, and the streams that each of them makes."""

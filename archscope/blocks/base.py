@@ -7,11 +7,11 @@ of its tensor as saved on disk. Semantic blocks (attention, mlp, moe, ...) say w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, NamedTuple
 
 from archscope.blocks.size import formula
+from archscope.records import dataclass
 
 
 class Port(NamedTuple):

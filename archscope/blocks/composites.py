@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from archscope.blocks.assembly import Architecture, Tower
 from archscope.blocks.base import Block
@@ -15,6 +14,7 @@ from archscope.blocks.skeletons import (
     vocabulary_head,
 )
 from archscope.config import Config
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

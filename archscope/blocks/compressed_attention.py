@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Flow, Port, weight
 from archscope.blocks.leaves import linear, rms_norm
 from archscope.blocks.size import Size
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

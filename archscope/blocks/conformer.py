@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archscope.blocks.base import Block, Flow, Port
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archscope.blocks.base import Block, Flow, Group, Port, Weight, group, present, weight
 from archscope.blocks.factories import num_labels, size
 from archscope.blocks.leaves import layer_norm, linear
 from archscope.blocks.skeletons import head
 from archscope.config import Config
+from archscope.records import dataclass
 
 Heads = dict[str, tuple[Block, ...]]
 

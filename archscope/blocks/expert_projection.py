@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archscope.blocks.base import weight
 from archscope.blocks.moe import Experts
 from archscope.blocks.size import Size
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -370,8 +370,6 @@ def kinds(c: Config, *fields: str) -> tuple[Any, ...]:
     return columns[0] if len(columns) == 1 else tuple(zip(*columns, strict=True))
 
 
-
-
 def _kv_heads(c: Config, heads: int) -> int:
     found = c.get("num_key_value_heads")
     return heads if found is None else int(found)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from archscope.blocks.base import Block, Flow, Port
 from archscope.blocks.leaves import Norm, linear
 from archscope.blocks.size import Size
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

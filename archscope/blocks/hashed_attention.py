@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Flow, Port
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

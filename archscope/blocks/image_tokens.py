@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Flow, Port, present
 from archscope.blocks.leaves import Norm, conv
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from archscope.blocks.base import Block
 from archscope.blocks.leaves import linear
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Experts, Moe, Router
 from archscope.blocks.size import Size
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

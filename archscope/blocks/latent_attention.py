@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from archscope.blocks.attention import Rope
 from archscope.blocks.base import Block, Flow, Port
 from archscope.blocks.indexer import SparseIndexer
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from archscope.blocks.base import Block, Flow, Weight, weight
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from archscope.blocks.base import Block, Flow, Weight, weight
+from archscope.records import dataclass
 
 NormKind = Literal["rms", "layer", "group", "batch", "l2", "none"]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import ClassVar
 
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Flow, Port, Weight, group, weight
 from archscope.blocks.leaves import conv, linear
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

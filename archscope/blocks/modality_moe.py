@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from archscope.blocks.base import Block, Flow, Port, Weight, present
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Moe
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

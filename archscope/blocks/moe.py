@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from archscope.blocks.base import Block, Flow, Port, Repeating, Weight
 from archscope.blocks.mlp import Mlp
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

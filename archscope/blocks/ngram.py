@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from archscope.blocks.base import Block, Flow, Port, Repeating, Weight, weight
 from archscope.blocks.leaves import conv, linear, rms_norm
 from archscope.blocks.size import Size
+from archscope.records import dataclass
 
 MOST_TABLES: Final = 4096
 """Tables that are counted one by one; a config with more is refused."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from archscope.blocks.base import Weight, weight
 from archscope.blocks.leaves import Linear
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from archscope.blocks.base import Block, Flow, Port, present, weight
 from archscope.blocks.leaves import conv, embedding, linear
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,7 @@ transformers builds none of them with a model; they are extra parts of an archit
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from archscope.blocks.assembly import Layer, Sublayer, stack
@@ -14,6 +14,7 @@ from archscope.blocks.base import Block, Flow, Port, Repeating
 from archscope.blocks.factories import named_norm, size
 from archscope.blocks.leaves import embedding, linear
 from archscope.config import Config
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from archscope.blocks.base import Block, Flow, Repeating
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archscope.blocks.base import Flow, Port, present, weight
 from archscope.blocks.leaves import linear, rms_norm
 from archscope.blocks.moe import Router
 from archscope.blocks.size import Size
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

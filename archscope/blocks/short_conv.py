@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archscope.blocks.base import Block, Flow, Port, weight
 from archscope.blocks.leaves import conv, linear
 from archscope.blocks.ssm import StateMixer
+from archscope.records import dataclass
 
 
 def short_convolution(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from archscope.blocks.base import Block, Flow, Port, weight
 from archscope.blocks.leaves import Norm, linear
 from archscope.blocks.size import Size
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

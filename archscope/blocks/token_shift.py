@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archscope.blocks.base import Flow, Port, weight
 from archscope.blocks.leaves import linear
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.size import Size
 from archscope.blocks.ssm import StateMixer
+from archscope.records import dataclass
 
 
 def time_mix(name: str, hidden: int, width: int, *, fields: tuple[str, ...] = ()) -> StateMixer:

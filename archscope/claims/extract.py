@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from archscope.claims.labels import Kind, clean, kind_of
 from archscope.claims.numbers import Number, numbers
+from archscope.records import dataclass
 from archscope.source import SourceText, Span
 
 MAX_CHARACTERS = 2_000_000

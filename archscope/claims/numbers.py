@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from archscope.records import dataclass
 
 _UNITS = {
     "k": (1_000, 1_024),

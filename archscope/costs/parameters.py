@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from archscope.blocks.assembly import Architecture, Tower
 from archscope.blocks.base import Block, Repeating, Weight
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Experts
+from archscope.records import dataclass
 
 COMPONENTS = (
     "embedding",

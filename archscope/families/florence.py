@@ -26,12 +26,12 @@ def florence2(c: Config) -> Architecture:
     pairs = tuple(pair for part in reading for pair in tied_names(part, ""))
     if c.task == "model":
         return Architecture(parts=parts, tied=pairs)
-    table = f"{home}.shared"
-    if c.task not in GENERATIVE_TASKS or not any(part.name == table for part in reading):
-        reason = f"what {c.model_class or 'this class'} builds over a {text.model_type} is not known"
-        return Architecture(parts=parts, tied=pairs, partial=reason)
-    logits = vocabulary_head(text, d, tied_to=f"{table}.weight" if c.get("tie_word_embeddings") else "")
-    return Architecture(parts=(*parts, logits), tied=(*pairs, *tied_names(logits, "")))
+    table, tied = f"{home}.shared", bool(c.get("tie_word_embeddings"))
+    logits = vocabulary_head(text, d, tied_to=f"{table}.weight" if tied else "")
+    reason = "" if c.task in GENERATIVE_TASKS else f"the head of {c.model_class or 'this class'} is not known"
+    if tied and not any(part.name == table for part in reading):
+        reason = f"which table of a {text.model_type} the head shares is not known"
+    return Architecture(parts=(*parts, logits), tied=(*pairs, *tied_names(logits, "")), partial=reason)
 
 
 def _projector(c: Config, name: str) -> Projector:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from archscope.config import Config, Origin
 from archscope.diagnostics import Diagnostic, Fix, Place, Severity
+from archscope.records import dataclass
 from archscope.source import Document, Repository, path_of
 from archscope.structure import Comparison, Placed, Structure
 

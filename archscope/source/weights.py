@@ -10,10 +10,10 @@ import json
 import os
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from archscope.records import dataclass
 from archscope.source.files import open_regular
 
 if TYPE_CHECKING:

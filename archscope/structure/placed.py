@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from archscope.blocks.assembly import Architecture, Layer, Stack, Tower
 from archscope.blocks.base import Block, Repeating, join
+from archscope.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

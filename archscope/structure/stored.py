@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from archscope.records import dataclass
 from archscope.source import StoredTensor
 from archscope.structure.tensors import Tensor
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import sqrt
 from typing import NamedTuple
 
+from archscope.records import dataclass
 from archscope.render.figure import Node, Panel
 from archscope.render.layout import nodes
 from archscope.render.layout.lines import ROUND, arrow

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from archscope.records import dataclass
 from archscope.render.figure import Column, Frame, Item, Node, Slot, Step
 from archscope.render.layout import nodes
 from archscope.render.layout.lines import ROUND, arrow, dot, line, number, ring
