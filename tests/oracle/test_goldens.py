@@ -44,7 +44,7 @@ UNBUILDABLE = set(
     """
     chameleon cohere_compass deepseek_ocr2 diffusion_gemma emu3
     fast_vlm gemma3n gemma4_assistant hunyuan_vl moonshine_streaming
-    perception_lm timm_wrapper wav2vec2-bert wav2vec2-conformer
+    perception_lm timm_wrapper
     """.split()
 )
 """Types whose defaults make no model in transformers 5.24 without torchvision, timm or values of a published model."""
