@@ -50,7 +50,7 @@ def nemo_speechlm(c: Config) -> Architecture:
         times = conv("ctc_timestamp.decoder.decoder_layers.0", timing.hidden_size, timing.vocab_size, 1)
         side = (*side, Group(name="", role="side timestamp head", parts=(times,)))
     made = assemble(c, at, reading, hearing, projector("", width, d, bridge), *side, text_config=text, tie=False)
-    if text.model_type == "nemotron_h" or bare:
+    if text.model_type == "nemotron_h":
         return made
     return replace(made, partial=f"the names of a {text.model_type} inside this model are not known")
 
