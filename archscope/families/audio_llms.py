@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from archscope.blocks.assembly import Architecture, Layer, Projector, pre_norm
 from archscope.blocks.base import Block, group
 from archscope.blocks.composites import FLAT, Mount, assemble, nested
@@ -50,8 +52,11 @@ def voxtral_realtime(c: Config) -> Architecture:
 
     Source: transformers, models/voxtral_realtime/modeling_voxtral_realtime.py.
     """
-    joined = c.sub("audio_config").hidden_size * c.downsample_factor
-    return _listening(c, FLAT, _projector(c, joined, bias=False))
+    joined, own = c.sub("audio_config").hidden_size * c.downsample_factor, c.sub("text_config").model_type
+    made = _listening(c, FLAT, _projector(c, joined, bias=False))
+    if own == "voxtral_realtime_text":
+        return made
+    return replace(made, partial=f"the class always builds its own text model, here from the config of a {own}")
 
 
 @family("voxtral_realtime_text")

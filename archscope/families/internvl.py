@@ -7,7 +7,7 @@ from archscope.blocks.composites import FLAT, Mount, assemble
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import layer_norm, regroup
 from archscope.blocks.projectors import mlp_projector
-from archscope.blocks.renaming import renamed, renaming
+from archscope.blocks.renaming import renamed
 from archscope.config import Config
 from archscope.families.registry import family, tower
 
@@ -33,8 +33,12 @@ def qianfan_ocr(c: Config) -> Architecture:
     at = Mount("", "language_model", "lm_head") if bare else FLAT
     bridge = _projector(c) if bare else _projector(c, "mlp1", "0", ("1", "3"))
     seeing = tower(vision, "vision_tower" if bare else "vision_model", "vision")
-    layers = renaming({"layers": "encoder.layers"}, inside=at.text)
-    return assemble(c, at, renamed(tower(text, at.text), layers), seeing, bridge, text_config=text)
+    reading = renamed(tower(text, at.text), _encoded)
+    return assemble(c, at, reading, seeing, bridge, text_config=text)
+
+
+def _encoded(around: str, name: str) -> str:
+    return f"{name.removesuffix('layers')}encoder.layers" if name.rpartition(".")[2] == "layers" else name
 
 
 def _projector(

@@ -51,7 +51,9 @@ def ultravbert(c: Config) -> Architecture:
     seeing, reading = tower(vision, at("vision_model"), "vision"), tower(text, at.text, "encoder")
     classifier = linear("classifier", d, num_labels(c), True, role="logits")
     heads: Heads = {task: (head(task, classifier),) for task in ("sequence_classification", "token_classification")}
-    heads["masked_lm"] = _words(text, "head.decoder", f"{at.text}.embed_tokens.weight" if c.tie_word_embeddings else "")
+    if c.task == "masked_lm":
+        table = f"{at.text}.embed_tokens.weight" if c.tie_word_embeddings else ""
+        heads["masked_lm"] = _words(text, "head.decoder", table)
     return assemble(c, at, reading, seeing, connector, text_config=text, heads=heads)
 
 
