@@ -80,6 +80,9 @@ def assemble(
         made = label_head(c, width)
     elif c.task in GENERATIVE_TASKS or c.task in generative:
         tied = bool(c.get("tie_word_embeddings")) if tie is None else tie
+        if tied and isinstance(text, Tower) and not any(part.name == table for part in text.parts):
+            reason = f"which table of a {text_config.model_type} the head shares is not known"
+            return Architecture(parts=parts, extra=extra, partial=reason)
         tied_to = f"{at.text}.{table}.weight" if tied else ""
         made = (vocabulary_head(text_config, width, at.head, bias=bias, tied_to=tied_to, vocabulary=vocabulary),)
     else:
