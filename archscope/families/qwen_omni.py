@@ -13,7 +13,7 @@ from archscope.blocks.leaves import conv, embedding, linear
 from archscope.blocks.moe import Moe
 from archscope.blocks.projectors import plain_bridge
 from archscope.blocks.repeated import repeated
-from archscope.blocks.skeletons import head, pre_norm_decoder, with_head
+from archscope.blocks.skeletons import head, pre_norm_decoder, tied_names, with_head
 from archscope.blocks.vocoder import convnext, snake, snake_upsampler
 from archscope.config import Config
 from archscope.families.registry import family, tower
@@ -73,7 +73,7 @@ def qwen2_5_omni(c: Config) -> Architecture:
         head("speech codes", linear("talker.codec_head", d, size(talker, "vocab_size"), role="codes")),
         tower(c.sub("token2wav_config"), "token2wav", "audio"),
     )
-    return Architecture(parts=(*thinking.parts, *speaking), tied=thinking.tied, partial=_unknown(c) or _untied(talker))
+    return Architecture(parts=(*thinking.parts, *speaking), tied=thinking.tied, partial=_unknown(c))
 
 
 @family("qwen3_omni_moe")
@@ -87,16 +87,20 @@ def qwen3_omni_moe(c: Config) -> Architecture:
         return replace(thinking, partial=_unknown(c) or thinking.partial)
     talker = c.sub("talker_config")
     text, predictor = talker.sub("text_config"), talker.sub("code_predictor_config")
+    table = "talker.model.codec_embedding.weight" if talker.get("tie_word_embeddings") else ""
+    d, rows = size(text, "hidden_size"), text.vocab_size
+    codes = head("speech codes", linear("talker.codec_head", d, rows, role="codes", tied_to=table))
     speaking = (
         _resized(talker, "talker.text_projection"),
         _resized(talker, "talker.hidden_projection"),
         _talker(text),
-        head("speech codes", linear("talker.codec_head", size(text, "hidden_size"), text.vocab_size, role="codes")),
+        codes,
         _predictor(predictor),
         _code2wav(c.sub("code2wav_config")),
     )
-    reason = _unknown(c) or _untied(talker, predictor)
-    return Architecture(parts=(*thinking.parts, *speaking), tied=thinking.tied, partial=reason)
+    unbuilt = "the predictor of codes has no table of words to tie" if predictor.get("tie_word_embeddings") else ""
+    tied = (*thinking.tied, *tied_names(codes, ""))
+    return Architecture(parts=(*thinking.parts, *speaking), tied=tied, partial=_unknown(c) or unbuilt)
 
 
 def _unknown(c: Config) -> str:
@@ -114,12 +118,6 @@ def _thinker(c: Config, above: str, bare: bool) -> Architecture:
     if bare:
         return Architecture(parts=(*parts, reading))
     return assemble(c, at, reading, *parts, text_config=text, generative=("", "model"))
-
-
-def _untied(*speaking: Config) -> str:
-    """Ties of the speaking parts name tensors that are not there; no published model asks for them."""
-    tied = any(one.get("tie_word_embeddings") for one in speaking)
-    return "what tie_word_embeddings does in the talker is not known" if tied else ""
 
 
 def _biased_decoder(c: Config, *, name: str = "", table: int | None = None) -> Tower:
