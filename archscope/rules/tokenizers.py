@@ -217,6 +217,14 @@ class TokenizerPastPositions(Rule[Document]):
             files={TOKENIZER: '{"tokenizer_class": "RobertaTokenizer"}'},
             at="/model_max_length",
         ),
+        # What transformers writes where nobody set a limit.
+        Fails(
+            "roberta",
+            max_position_embeddings=514,
+            pad_token_id=1,
+            files={TOKENIZER: '{"model_max_length": 1000000000000000019884624838656}'},
+            at="/model_max_length",
+        ),
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
@@ -227,7 +235,7 @@ class TokenizerPastPositions(Rule[Document]):
         if type(rows) is not int or type(pad) is not int or not 0 <= pad < 10 or rows <= pad + 1:
             return
         usable, said = rows - pad - 1, document.mapping.get("model_max_length")
-        if said is None or (isinstance(said, int | float) and usable < said <= rows):
+        if said is None or (isinstance(said, int | float) and said > usable):
             yield Finding(
                 f"model_max_length is {'not there' if said is None else f'{said:g}'}, but of {rows} positions {usable} are "
                 "usable: they start after the padding id",

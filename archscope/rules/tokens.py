@@ -185,6 +185,7 @@ class StopTokensOnlyInGeneration(Rule[Document]):
         Passes("llama", eos_token_id=[2, 9], files={GENERATION: '{"eos_token_id": [2, 9]}'}),
         Passes("llama", bos_token_id=9, eos_token_id=2, files={GENERATION: '{"eos_token_id": [2, 9]}'}),
         Fails("llama", eos_token_id=2, files={GENERATION: '{"eos_token_id": [2, 9]}'}, at="/eos_token_id"),
+        Fails("llama", eos_token_id=2, files={GENERATION: '{"eos_token_id": 9}'}, at="/eos_token_id"),
     )
 
     def check(self, target: Document, ctx: Context) -> Iterator[Finding]:
@@ -198,9 +199,9 @@ class StopTokensOnlyInGeneration(Rule[Document]):
             return
         harmless |= {*_ids(document.mapping.get("bos_token_id")), *_ids(document.mapping.get("pad_token_id"))}
         extra = [one for one in _ids(document.mapping.get("eos_token_id")) if one not in said and one not in harmless]
-        if extra and set(said) & set(_ids(document.mapping.get("eos_token_id"))):
+        if extra:
             yield Finding(
-                f"generation_config.json also stops at {', '.join(map(str, extra[:4]))}, config.json only at "
+                f"generation_config.json stops at {', '.join(map(str, extra[:4]))}, which config.json does not: only at "
                 f"{', '.join(map(str, said[:4]))}",
                 ctx.place(f"{config.pointer}/eos_token_id"),
                 related=[document.place(("eos_token_id",))],
