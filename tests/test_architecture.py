@@ -37,7 +37,7 @@ RANKS = (
 )
 RANK = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}
 # Beside what every module of a room may import: the parts of it that its other modules stand on.
-SHARED = {"families": {"registry", "index"}, "rules": {"base", "examples", "runner", "targets"}}
+SHARED = {"families": {"registry", "index"}, "rules": {"base", "examples", "rotary", "runner", "stored", "targets"}}
 
 
 def modules() -> list[Path]:

@@ -58,7 +58,7 @@ def safetensors(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> bytes:
     return struct.pack("<Q", len(text)) + text + bytes(at)
 
 
-WIDTHS = {"F32": 4, "BF16": 2, "F16": 2, "I32": 4, "U8": 1, "I8": 1, "F8_E4M3": 1}
+WIDTHS = {"F32": 4, "BF16": 2, "F16": 2, "I32": 4, "I64": 8, "U8": 1, "I8": 1, "F8_E4M3": 1}
 
 
 def diagnose(case: Case, folder: Any) -> tuple[Diagnostic, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from archscope.errors import UsageError
 from archscope.rules.base import Rule
 
-_NOT_RULES = {"base", "examples", "runner", "targets"}
+_NOT_RULES = {"base", "examples", "rotary", "runner", "stored", "targets"}
 
 
 @cache

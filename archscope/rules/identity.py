@@ -80,6 +80,75 @@ def _twins(one: str, other: str) -> bool:
     return a is not None and b is not None and (a.module == b.module or bool(_classes(one) & _classes(other)))
 
 
+class MisspeltArchitecture(Rule[Config]):
+    """The class in architectures is nearly, but not quite, a class of the model type.
+
+    ## What it checks
+    A first name that no class of transformers has and that differs from a class of model_type by a letter or two, or by
+    capitals. Names of remote code (auto_map) and names of one's own are left alone.
+
+    ## Why it matters
+    transformers goes by model_type and does not notice; converters and engines look the name up and refuse the file.
+
+    ## How to fix
+    Write the name as transformers has it.
+
+    ## References
+    vllm model_executor/models/registry.py; llama.cpp convert_hf_to_gguf.py.
+    """
+
+    name = "misspelt-architecture"
+    severity = Severity.WARNING
+    cases = (
+        Passes("llama", architectures=["LlamaForCausalLM"]),
+        Passes("wav2vec2", architectures=["Wav2Vec2ForSpeechClassification"]),
+        Fails("llama", architectures=["LlamaForCasualLM"], at="/architectures/0"),
+        Fails("llama", architectures=["LLaMAForCausalLM"], at="/architectures/0"),
+    )
+
+    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
+        names = target.raw.get("architectures")
+        if (
+            target.pointer
+            or target.schema is None
+            or "auto_map" in target.raw
+            or not isinstance(names, list)
+            or not names
+        ):
+            return
+        name = names[0]
+        if not isinstance(name, str) or len(name) > LONGEST or types_with_class([name]):
+            return
+        near = _nearest(name, _classes(target.model_type))
+        if near and near != name:
+            yield Finding(
+                f"transformers has no class {name}",
+                ctx.place("/architectures/0"),
+                help=f"did you mean {near!r}?",
+            )
+
+
+LONGEST = 100
+"""Longer names are no misspelt class."""
+
+
+def _nearest(name: str, classes: frozenset[str]) -> str | None:
+    """The class whose name differs by capitals or by a letter or two."""
+    from difflib import SequenceMatcher
+
+    for other in sorted(classes):
+        if other.casefold() == name.casefold():
+            return other
+    likeness = {
+        other: SequenceMatcher(None, name, other).ratio() for other in classes if abs(len(other) - len(name)) <= 2
+    }
+    best = max(sorted(likeness), key=lambda other: likeness[other], default=None)
+    return best if best is not None and likeness[best] >= ALIKE else None
+
+
+ALIKE = 0.93
+
+
 class UnknownModelType(Rule[Config]):
     """transformers does not know the model type, and no remote code is named.
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from archscope.config import Config, RopeParameters, Schema
-from archscope.config.rotary import rotary_width
-from archscope.diagnostics import Place, Severity
+from archscope.diagnostics import Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
+from archscope.rules.rotary import LEGACY_NAMES, holder, place_of, scaled
 
 REQUIRED_KEYS: dict[str, tuple[str, ...]] = {
     "default": (),
@@ -33,29 +33,6 @@ OPTIONAL_KEYS: dict[str, tuple[str, ...]] = {
     "proportional": ("factor",),
 }
 ALWAYS = ("rope_type", "type", "rope_theta", "partial_rotary_factor", "mrope_section", "mrope_interleaved")
-LEGACY_NAMES = {"su": "longrope", "mrope": "default", "xdrope": "dynamic", "ntk": "dynamic"}
-
-
-def _places(rope: RopeParameters, ctx: Context, *keys: str) -> Place:
-    """The place of the first key that is written, else of the object that holds the parameters."""
-    for key in keys:
-        if rope.pointers.get(key):
-            return ctx.place(rope.pointers[key])
-    return ctx.place(_holder(rope, ctx))
-
-
-def _holder(rope: RopeParameters, ctx: Context) -> str:
-    """Pointer of the object that holds the parameters."""
-    depth = ctx.config.pointer.count("/") + 1
-    inner = [pointer for pointer in rope.pointers.values() if pointer.count("/") > depth]
-    return inner[0].rsplit("/", 1)[0] if inner else f"{ctx.config.pointer}/rope_parameters"
-
-
-def _scaled(target: Config) -> Iterator[tuple[str, RopeParameters]]:
-    """The rotary embeddings that the file itself says something about, with their type's present name."""
-    for rope in target.rope.values():
-        if rope.pointers and isinstance(rope.rope_type, str):
-            yield LEGACY_NAMES.get(rope.rope_type, rope.rope_type), rope
 
 
 class UnknownRopeType(Rule[Config]):
@@ -86,7 +63,7 @@ class UnknownRopeType(Rule[Config]):
         if target.schema is None or "rope_parameters" not in target.schema.fields:
             return
         known = {*REQUIRED_KEYS, *LEGACY_NAMES}
-        for name, rope in _scaled(target):
+        for name, rope in scaled(target):
             if name in known:
                 continue
             from difflib import get_close_matches
@@ -94,7 +71,7 @@ class UnknownRopeType(Rule[Config]):
             near = get_close_matches(name, sorted(known), n=1)
             yield Finding(
                 f"transformers has no rotary embedding of type {name[:40]!r}",
-                _places(rope, ctx, "rope_type", "type"),
+                place_of(rope, ctx, "rope_type", "type"),
                 help=(f"did you mean {near[0]!r}? " if near else "")
                 + f"known types: {', '.join(sorted(REQUIRED_KEYS))}",
             )
@@ -140,7 +117,7 @@ class MissingRopeKey(Rule[Config]):
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
         if target.schema is None:
             return
-        for name, rope in _scaled(target):
+        for name, rope in scaled(target):
             for key in REQUIRED_KEYS.get(name, ()):
                 if key in rope.parameters and (key != WINDOW or rope.pointers.get(key, "").endswith(f"/{WINDOW}")):
                     continue
@@ -154,7 +131,7 @@ class MissingRopeKey(Rule[Config]):
                 )
                 yield Finding(
                     f"rotary scaling of type {name} has no {key}{said}",
-                    ctx.place(f"{_holder(rope, ctx)}/{key}"),
+                    ctx.place(f"{holder(rope, ctx)}/{key}"),
                     help=f"add {key}",
                 )
 
@@ -203,7 +180,7 @@ class UnknownRopeKey(Rule[Config]):
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
         if target.schema is None:
             return
-        for name, rope in _scaled(target):
+        for name, rope in scaled(target):
             own = {*REQUIRED_KEYS.get(name, ()), *OPTIONAL_KEYS.get(name, ())}
             allowed = own | set(ALWAYS) | target.schema.ignore_keys_at_rope_validation | _default_keys(target.schema)
             for key in rope.parameters:
@@ -216,7 +193,7 @@ class UnknownRopeKey(Rule[Config]):
                     yield Finding(
                         f"rotary scaling of type {name} does not read {key[:40]}",
                         place,
-                        related=[ctx.place(f"{_holder(rope, ctx)}/{one}", f"{one} is not there") for one in lacks],
+                        related=[ctx.place(f"{holder(rope, ctx)}/{one}", f"{one} is not there") for one in lacks],
                         help=meant,
                         severity=Severity.ERROR if lacks else None,
                     )
@@ -281,7 +258,7 @@ class RopeFactorBelowOne(Rule[Config]):
     )
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
-        for name, rope in _scaled(target):
+        for name, rope in scaled(target):
             if "factor" not in rope.parameters or name in ("default", "axial"):
                 continue
             factor = rope.parameters["factor"]
@@ -289,7 +266,7 @@ class RopeFactorBelowOne(Rule[Config]):
                 continue
             if not isinstance(factor, int | float) or isinstance(factor, bool) or factor < 1:
                 message = f"the rotary scaling factor is {factor!r:.40}, not a number of at least 1"
-                yield Finding(message, _places(rope, ctx, "factor"))
+                yield Finding(message, place_of(rope, ctx, "factor"))
 
 
 class RopeThetaNotPositive(Rule[Config]):
@@ -325,128 +302,5 @@ class RopeThetaNotPositive(Rule[Config]):
                 yield Finding(f"the rotary base is {theta!r:.40}, not a positive number", ctx.place(pointer))
 
 
-class LongropeListLength(Rule[Config]):
-    """A list of longrope factors does not have one number for each rotary frequency.
-
-    ## What it checks
-    The lengths of short_factor and long_factor against half the rotated width of a head: qk_rope_head_dim where the type
-    has it, else head_dim x partial_rotary_factor.
-
-    ## Why it matters
-    The lists divide the frequencies one by one. transformers only warns for most types, then fails when the model is built.
-
-    ## How to fix
-    Give each list the length that the message names, or correct the head width that it follows from.
-
-    ## References
-    LongRoPE, arXiv 2402.13753; transformers modeling_rope_utils.py (_validate_longrope_parameters).
-    """
-
-    name = "longrope-list-length"
-    severity = Severity.ERROR
-    requires = ("unknown-rope-type", "missing-rope-key", "indivisible-hidden-size", "wrong-type")
-    cases = (
-        Passes(
-            "phi3",
-            hidden_size=64,
-            num_attention_heads=4,
-            num_key_value_heads=4,
-            original_max_position_embeddings=4096,
-            rope_scaling={"type": "longrope", "short_factor": [1.0] * 8, "long_factor": [2.0] * 8},
-        ),
-        Fails(
-            "phi3",
-            hidden_size=64,
-            num_attention_heads=4,
-            num_key_value_heads=4,
-            original_max_position_embeddings=4096,
-            rope_scaling={"type": "longrope", "short_factor": [1.0] * 8, "long_factor": [2.0] * 7},
-            at="/rope_scaling/long_factor",
-        ),
-    )
-
-    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
-        width = rotary_width(target)
-        if width is None:
-            return
-        for name, rope in _scaled(target):
-            if name != "longrope":
-                continue
-            for key in ("short_factor", "long_factor"):
-                found = rope.parameters.get(key)
-                if isinstance(found, list) and len(found) != width // 2:
-                    yield Finding(
-                        f"{key} has {len(found)} numbers; {width} rotated values of a head have {width // 2} frequencies",
-                        _places(rope, ctx, key),
-                        related=[ctx.at(field, "the width comes from here") for field in _width_fields(target)],
-                    )
-
-
-class MropeSectionSum(Rule[Config]):
-    """The sections of a multimodal rotary embedding do not add up to its frequencies.
-
-    ## What it checks
-    The sum of mrope_section against half the rotated width of a head.
-
-    ## Why it matters
-    The frequencies are split into time, height and width by these numbers; a wrong sum fails in the forward pass.
-
-    ## How to fix
-    Make the sections add up to the number that the message names.
-
-    ## References
-    Qwen2-VL, arXiv 2409.12191 section 2.1; transformers models/qwen2_vl/modeling_qwen2_vl.py.
-    """
-
-    name = "mrope-section-sum"
-    severity = Severity.ERROR
-    requires = ("wrong-type",)
-    cases = (
-        Passes(
-            "qwen2_vl",
-            text_config={
-                "hidden_size": 512,
-                "num_attention_heads": 4,
-                "num_key_value_heads": 4,
-                "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]},
-            },
-        ),
-        Fails(
-            "qwen2_vl",
-            text_config={
-                "hidden_size": 512,
-                "num_attention_heads": 4,
-                "num_key_value_heads": 4,
-                "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 32]},
-            },
-            at="/text_config/rope_scaling/mrope_section",
-        ),
-    )
-
-    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
-        width = rotary_width(target)
-        for rope in target.rope.values():
-            sections = rope.parameters.get("mrope_section")
-            if width is None or not isinstance(sections, list) or not all(map(_is_whole, sections)):
-                continue
-            if rope.pointers.get("mrope_section") and sum(sections) != width // 2:
-                yield Finding(
-                    f"mrope_section adds up to {sum(sections)}; {width} rotated values of a head have {width // 2} "
-                    "frequencies",
-                    _places(rope, ctx, "mrope_section"),
-                    related=[ctx.at(field, "the width comes from here") for field in _width_fields(target)],
-                )
-
-
-def _width_fields(config: Config) -> tuple[str, ...]:
-    if config.get("qk_rope_head_dim"):
-        return ("qk_rope_head_dim",)
-    return ("head_dim",) if config.pointer_of("head_dim") else ("hidden_size", "num_attention_heads")
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 
-from archscope.config import Config
-from archscope.config.quantization import quantization
 from archscope.diagnostics import Place, Severity
 from archscope.rules.base import Context, Fails, Finding, Passes, Rule
 from archscope.source import Document
@@ -241,63 +238,3 @@ class IndexTotalSize(Rule[Document]):
                 f"total_size is {stated:,} bytes; the headers add up to {held:,}",
                 weights.index.place(("metadata", "total_size")),
             )
-
-
-HALVES = ("BF16", "F16")
-WORDS = {"BF16": "bfloat16", "F16": "float16", "F32": "float32"}
-
-
-class DtypeAgainstWeights(Rule[Config]):
-    """The data type of the config is not that of the stored tensors.
-
-    ## What it checks
-    dtype (or torch_dtype) against the headers, where all floating tensors have one type; and half-precision tensors beside
-    a config that names no type. Quantised weights are left alone.
-
-    ## Why it matters
-    Readers that go by the config load in twice the memory, or in less precision than stored.
-
-    ## How to fix
-    Write the type of the weights.
-
-    ## References
-    transformers modeling_utils.py (dtype="auto").
-    """
-
-    name = "dtype-against-weights"
-    severity = Severity.WARNING
-    cases = (
-        Passes("llama", torch_dtype="bfloat16", weights={"a": ("BF16", (2,))}),
-        Fails("llama", torch_dtype="float32", weights={"a": ("BF16", (2,))}, at="/torch_dtype"),
-        Fails("llama", weights={"a": ("BF16", (2,))}, at="/dtype"),
-    )
-
-    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
-        weights = ctx.repository.weights
-        if target.pointer or weights is None or quantization(target) is not None:
-            return
-        counts = Counter(tensor.dtype for tensor in weights.tensors.values() if tensor.dtype)
-        if len(counts) != 1 or not weights.has_shapes:
-            return
-        (stored,) = counts
-        word, said = WORDS.get(stored or ""), target.get("dtype")
-        if word is None or said == word:
-            return
-        if said is None or not ctx.written("dtype"):
-            if stored in HALVES and not _any_dtype(target):
-                yield Finding(
-                    f"all {sum(counts.values())} tensors are {word}, but the config names no data type",
-                    ctx.place("/dtype"),
-                    help=f'write "dtype": "{word}"; readers fall back to float32 without it',
-                )
-        elif isinstance(said, str) and said in WORDS.values():
-            yield Finding(
-                f"the config says {said}, but all {sum(counts.values())} tensors are {word}",
-                ctx.at("dtype"),
-                help=f"write {word}",
-            )
-
-
-def _any_dtype(config: Config) -> bool:
-    """Whether any part of the config names a data type."""
-    return any(one.raw.get("dtype") or one.raw.get("torch_dtype") for one in config.walk())

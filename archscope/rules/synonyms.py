@@ -137,43 +137,6 @@ class NameOfAnotherFamily(Rule[Config]):
                 )
 
 
-class ConflictingDtype(Rule[Config]):
-    """The two names of the data type disagree.
-
-    ## What it checks
-    torch_dtype against dtype, null included.
-
-    ## Why it matters
-    transformers 5 takes dtype, older readers torch_dtype: with null they fall back to float32, twice the memory.
-
-    ## How to fix
-    Make them equal, or delete torch_dtype.
-
-    ## References
-    transformers configuration_utils.py (PreTrainedConfig.__post_init__).
-    """
-
-    name = "conflicting-dtype"
-    severity = Severity.WARNING
-    cases = (
-        Passes("llama", dtype="bfloat16", torch_dtype="bfloat16"),
-        Passes("llama", torch_dtype="bfloat16"),
-        Fails("llama", dtype="bfloat16", torch_dtype=None, at="/torch_dtype"),
-    )
-
-    def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
-        if "dtype" not in target.raw or "torch_dtype" not in target.raw:
-            return
-        new, old = target.raw["dtype"], target.raw["torch_dtype"]
-        if new != old and new is not None:
-            yield Finding(
-                f"torch_dtype is {'null' if old is None else repr(old)[:40]} and dtype is {new!r:.40}",
-                ctx.place(f"{target.pointer}/torch_dtype"),
-                related=[ctx.place(f"{target.pointer}/dtype", "transformers 5 takes this one")],
-                help="make them equal, or delete torch_dtype",
-            )
-
-
 class ConflictingRotaryShare(Rule[Config]):
     """Two fields say how much of a head is rotated, and disagree.
 
