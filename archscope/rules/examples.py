@@ -31,3 +31,6 @@ TENSORS = {
 }
 TWO_LAYERS = {**TENSORS, **{name.replace(".0.", ".1."): tensor for name, tensor in TENSORS.items()}}
 WITHOUT_HEAD = {name: tensor for name, tensor in TENSORS.items() if not name.startswith("lm_head")}
+
+PACKED = {**TENSORS, "model.layers.0.self_attn.q_proj.weight_scale": ("F32", (1,))}
+"""A part of the tensors with a quantised one among them."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from archscope.diagnostics import Place
 from archscope.rules.base import Context
+from archscope.source import StoredTensor
 from archscope.structure.stored import pattern
 
 
@@ -30,3 +31,8 @@ def index_place(ctx: Context) -> Place:
     folder = ctx.repository.folder or ""
     file = weights.files[0] if weights is not None and weights.files else "model.safetensors"
     return Place(f"{folder}/{file}" if folder else file)
+
+
+def stored_tensors(ctx: Context) -> Mapping[str, StoredTensor]:
+    """The tensors of the folder by name; none where nothing is known of them."""
+    return {} if ctx.repository.weights is None else ctx.repository.weights.tensors
