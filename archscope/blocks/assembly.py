@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from archscope.blocks.base import Block, Flow, Port, Repeating, present
+from archscope.blocks.patterns import best_pattern
 from archscope.records import dataclass
 
 TowerRole = Literal["text", "encoder", "decoder", "vision", "audio", "other"]
@@ -170,7 +171,7 @@ class Stack(Repeating, Block):
         runs = []
         at = 0
         while at < len(self.order):
-            length, repeats = _best_pattern(self.order, at)
+            length, repeats = best_pattern(self.order, at)
             pattern = tuple(self.layers[kind] for kind in self.order[at : at + length])
             runs.append(Run(pattern, at, repeats))
             at += length * repeats
@@ -292,29 +293,6 @@ class Head(Block):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Projector(Block):
-    """Takes what a vision or audio tower gives into the width of the text tower."""
-
-    component: ClassVar[str] = "tower"
-
-    parts: tuple[Block, ...]
-    source_width: int
-    target_width: int
-    note: str = ""
-
-    def children(self) -> tuple[Block, ...]:
-        return self.parts
-
-    @property
-    def in_width(self) -> int | None:
-        return self.source_width
-
-    @property
-    def out_width(self) -> int | None:
-        return self.target_width
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Opaque(Block):
     """A part of a composite model whose model type has no builder: its tensors are not known."""
 
@@ -410,22 +388,3 @@ def _label(kind: Hashable) -> str:
     if isinstance(kind, tuple):
         return " · ".join(filter(None, (_label(part) for part in kind)))
     return kind.replace("_", " ") if isinstance(kind, str) else ""
-
-
-LONGEST_PATTERN = 64
-
-
-def _best_pattern(order: tuple[int, ...], at: int) -> tuple[int, int]:
-    """Length and repeats of the pattern that covers most from `at` on; the shorter one of equals."""
-    best = (1, 1)
-    limit = len(order) - at
-    for length in range(1, min(LONGEST_PATTERN, limit) + 1):
-        repeats = 1
-        pattern = order[at : at + length]
-        while order[at + repeats * length : at + (repeats + 1) * length] == pattern:
-            repeats += 1
-        if (repeats > 1 or length == 1) and repeats * length > best[0] * best[1]:
-            best = (length, repeats)
-        if best[0] * best[1] == limit:
-            break
-    return best

@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from archscope.blocks.assembly import Projector
 from archscope.blocks.base import Block
 from archscope.blocks.leaves import linear
 from archscope.blocks.mlp import Mlp
+from archscope.records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Projector(Block):
+    """Takes what a vision or audio tower gives into the width of the text tower."""
+
+    component: ClassVar[str] = "tower"
+
+    parts: tuple[Block, ...]
+    source_width: int
+    target_width: int
+    note: str = ""
+
+    def children(self) -> tuple[Block, ...]:
+        return self.parts
+
+    @property
+    def in_width(self) -> int | None:
+        return self.source_width
+
+    @property
+    def out_width(self) -> int | None:
+        return self.target_width
 
 
 def projector(name: str, source: int, target: int, *parts: Block | None, note: str = "") -> Projector:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Projector
 from archscope.blocks.base import Block, present, weight
 from archscope.blocks.leaves import layer_norm, linear
+from archscope.blocks.projectors import Projector
 from archscope.blocks.towers import packed_attention
 
 

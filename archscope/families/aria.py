@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import group, weight
 from archscope.blocks.composites import FLAT, assemble
 from archscope.blocks.factories import attention, mlp, moe, size
 from archscope.blocks.leaves import layer_norm, linear
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Moe
-from archscope.blocks.projectors import plain_bridge, projector
+from archscope.blocks.projectors import Projector, plain_bridge, projector
 from archscope.blocks.skeletons import pre_norm_decoder, with_head
 from archscope.blocks.towers import packed_attention
 from archscope.config import Config

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture, Layer, Projector, pre_norm
+from archscope.blocks.assembly import Architecture, Layer, pre_norm
 from archscope.blocks.base import Block, group
 from archscope.blocks.composites import FLAT, Mount, assemble, nested
 from archscope.blocks.factories import QUERY_KEY_VALUE_OUT, attention, mlp, named_norm, size
 from archscope.blocks.joined import summed
 from archscope.blocks.leaves import layer_norm, linear, regroup, rms_norm
-from archscope.blocks.projectors import mlp_projector, plain_bridge, projector
+from archscope.blocks.projectors import Projector, mlp_projector, plain_bridge, projector
 from archscope.blocks.skeletons import decoder, with_head
 from archscope.blocks.towers import feed_forward, layers, square_attention
 from archscope.config import Config

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import Block
 from archscope.blocks.composites import FLAT, assemble, nested
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import layer_norm, regroup
-from archscope.blocks.projectors import fused_gated_bridge, projector
+from archscope.blocks.projectors import Projector, fused_gated_bridge, projector
 from archscope.config import Config
 from archscope.families.registry import family, tower
 

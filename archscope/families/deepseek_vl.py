@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import Block, group, weight
 from archscope.blocks.composites import Mount, assemble, nested
 from archscope.blocks.factories import size
 from archscope.blocks.joined import side_by_side
 from archscope.blocks.leaves import conv, layer_norm, linear
-from archscope.blocks.projectors import mlp_projector, projector
+from archscope.blocks.projectors import Projector, mlp_projector, projector
 from archscope.config import Config
 from archscope.families.registry import family, tower
 

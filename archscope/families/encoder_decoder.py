@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector, TowerRole
+from archscope.blocks.assembly import Architecture, TowerRole
 from archscope.blocks.base import present
 from archscope.blocks.leaves import linear
+from archscope.blocks.projectors import Projector
 from archscope.blocks.skeletons import tied_names
 from archscope.config import Config
 from archscope.families.registry import family, model, tower

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import Block, weight
 from archscope.blocks.composites import Mount, assemble
 from archscope.blocks.factories import attention, mlp, moe, size
 from archscope.blocks.leaves import layer_norm, linear, regroup, rms_norm
 from archscope.blocks.modality_moe import modality_moe
 from archscope.blocks.moe import Moe
-from archscope.blocks.projectors import plain_bridge, projector
+from archscope.blocks.projectors import Projector, plain_bridge, projector
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import pre_norm_decoder, with_head
 from archscope.config import Config

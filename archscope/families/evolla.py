@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from archscope.blocks.assembly import Architecture, Branch, Layer, Projector, Sublayer, Tower, pre_norm, stack
+from archscope.blocks.assembly import Architecture, Branch, Layer, Sublayer, Tower, pre_norm, stack
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import weight
 from archscope.blocks.encoders import position_typed_encoder
 from archscope.blocks.factories import attention, mlp, size
 from archscope.blocks.leaves import layer_norm, linear, rms_norm
 from archscope.blocks.mlp import plain_mlp
+from archscope.blocks.projectors import Projector
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import decoder, vocabulary_head
 from archscope.blocks.towers import square_attention

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import group, weight
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import embedding, layer_norm, linear
-from archscope.blocks.projectors import projector
+from archscope.blocks.projectors import Projector, projector
 from archscope.blocks.skeletons import GENERATIVE_TASKS, tied_names, vocabulary_head
 from archscope.config import Config
 from archscope.families.registry import family, mounted, tower

@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import sqrt
 from typing import Literal
 
-from archscope.blocks.assembly import Architecture, Projector, Sublayer, sandwich_norm
+from archscope.blocks.assembly import Architecture, Sublayer, sandwich_norm
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import weight
 from archscope.blocks.factories import attention, mlp, named_norm, size, sliding_window
 from archscope.blocks.leaves import rms_norm
+from archscope.blocks.projectors import Projector
 from archscope.blocks.skeletons import composite, decoder, label_head, pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family, tower

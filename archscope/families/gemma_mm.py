@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector, TowerRole
+from archscope.blocks.assembly import Architecture, TowerRole
 from archscope.blocks.base import Block, weight
 from archscope.blocks.composites import Mount, assemble, nested
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import embedding, layer_norm, linear, rms_norm
-from archscope.blocks.projectors import projector
+from archscope.blocks.projectors import Projector, projector
 from archscope.config import Config
 from archscope.families.registry import family, tower
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.composites import FLAT, Mount, assemble
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import layer_norm, regroup
-from archscope.blocks.projectors import mlp_projector
+from archscope.blocks.projectors import Projector, mlp_projector
 from archscope.blocks.renaming import renamed
 from archscope.config import Config
 from archscope.families.registry import family, tower

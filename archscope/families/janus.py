@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector, Sublayer, post_norm, pre_norm
+from archscope.blocks.assembly import Architecture, Sublayer, post_norm, pre_norm
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, group, weight
 from archscope.blocks.composites import Mount, assemble, nested
 from archscope.blocks.factories import attention, mlp, size
 from archscope.blocks.leaves import embedding, linear, rms_norm
-from archscope.blocks.projectors import plain_bridge, projector
+from archscope.blocks.projectors import Projector, plain_bridge, projector
 from archscope.blocks.repeated import repeated
 from archscope.blocks.skeletons import decoder, pre_norm_decoder, with_head
 from archscope.config import Config

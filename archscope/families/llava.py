@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import Block, weight
 from archscope.blocks.composites import FLAT, assemble
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import conv, layer_norm, regroup
-from archscope.blocks.projectors import mlp_projector
+from archscope.blocks.projectors import Projector, mlp_projector
 from archscope.config import Config
 from archscope.families.registry import family, tower
 

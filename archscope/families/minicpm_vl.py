@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.composites import assemble, nested
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import layer_norm, regroup
-from archscope.blocks.projectors import plain_bridge, projector
+from archscope.blocks.projectors import Projector, plain_bridge, projector
 from archscope.blocks.repeated import repeated
 from archscope.config import Config
 from archscope.families.registry import family, tower

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture, Head, Projector
+from archscope.blocks.assembly import Architecture, Head
 from archscope.blocks.base import Block, group, weight
 from archscope.blocks.composites import Mount, assemble
 from archscope.blocks.factories import kinds, latent_attention, mlp, moe, size
@@ -12,6 +12,7 @@ from archscope.blocks.indexer import sparse_indexer
 from archscope.blocks.latent_attention import LatentAttention
 from archscope.blocks.leaves import layer_norm, linear, regroup, rms_norm
 from archscope.blocks.moe import Moe
+from archscope.blocks.projectors import Projector
 from archscope.blocks.renaming import renamed
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import pre_norm_decoder, with_head

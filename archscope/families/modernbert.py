@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from archscope.blocks.assembly import Architecture, Branch, Projector, Sublayer, Tower
+from archscope.blocks.assembly import Architecture, Branch, Sublayer, Tower
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, group
 from archscope.blocks.encoder_heads import Heads
 from archscope.blocks.encoders import encoder
 from archscope.blocks.factories import mlp, num_labels, rope, size
 from archscope.blocks.leaves import Norm, embedding, layer_norm, linear, regroup
+from archscope.blocks.projectors import Projector
 from archscope.blocks.skeletons import head, tied_names, with_head
 from archscope.blocks.towers import square_attention
 from archscope.config import Config

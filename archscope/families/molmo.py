@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture, Projector, Sublayer, post_norm, pre_norm
+from archscope.blocks.assembly import Architecture, Sublayer, post_norm, pre_norm
 from archscope.blocks.attention import Attention
 from archscope.blocks.composites import Mount, assemble
 from archscope.blocks.factories import attention, mlp, named_norm, size
 from archscope.blocks.joined import PiecedTable
 from archscope.blocks.leaves import linear, regroup
 from archscope.blocks.mlp import Mlp
-from archscope.blocks.projectors import gated_bridge, projector
+from archscope.blocks.projectors import Projector, gated_bridge, projector
 from archscope.blocks.skeletons import decoder, with_head
 from archscope.blocks.towers import is_mounted
 from archscope.config import Config

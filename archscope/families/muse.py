@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture, Branch, Layer, Projector, Sublayer
+from archscope.blocks.assembly import Architecture, Branch, Layer, Sublayer
 from archscope.blocks.attention import Attention, head_norms
 from archscope.blocks.base import Block, group, weight
 from archscope.blocks.composites import Mount, assemble, nested
@@ -20,7 +20,7 @@ from archscope.blocks.factories import (
     stacked_experts,
 )
 from archscope.blocks.leaves import Norm, linear, rms_norm
-from archscope.blocks.projectors import mlp_projector
+from archscope.blocks.projectors import Projector, mlp_projector
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import decoder, with_head
 from archscope.config import Config

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector, Stack, Tower
+from archscope.blocks.assembly import Architecture, Stack, Tower
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, present
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import embedding, layer_norm, linear
 from archscope.blocks.mlp import Mlp, plain_mlp
-from archscope.blocks.projectors import projector
+from archscope.blocks.projectors import Projector, projector
 from archscope.blocks.repeated import repeated
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import head, tied_names

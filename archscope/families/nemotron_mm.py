@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import Block
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import layer_norm, regroup, rms_norm
-from archscope.blocks.projectors import plain_bridge, projector
+from archscope.blocks.projectors import Projector, plain_bridge, projector
 from archscope.blocks.skeletons import GENERATIVE_TASKS, tied_names
 from archscope.config import Config
 from archscope.families.registry import family, mounted, tower

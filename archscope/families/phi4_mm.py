@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.base import Block, weight
 from archscope.blocks.factories import attention, head_size, mlp, rope, size
 from archscope.blocks.leaves import regroup
-from archscope.blocks.projectors import plain_bridge, projector
+from archscope.blocks.projectors import Projector, plain_bridge, projector
 from archscope.blocks.skeletons import pre_norm_decoder, with_head
 from archscope.config import Config
 from archscope.families.registry import family, tower

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.composites import FLAT, assemble, nested
 from archscope.blocks.factories import size
 from archscope.blocks.leaves import linear, regroup, rms_norm
-from archscope.blocks.projectors import mlp_projector
+from archscope.blocks.projectors import Projector, mlp_projector
 from archscope.config import Config
 from archscope.families.registry import family, tower
 

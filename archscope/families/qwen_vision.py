@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture, Projector
+from archscope.blocks.assembly import Architecture
 from archscope.blocks.attention import Attention, Rope
 from archscope.blocks.base import Block
 from archscope.blocks.factories import attention, rope, size
 from archscope.blocks.leaves import Norm, embedding, layer_norm, linear, regroup, rms_norm
 from archscope.blocks.mlp import Mlp, gated_mlp
 from archscope.blocks.patches import PatchEmbedding, patch_embedding, sides
-from archscope.blocks.projectors import projector
+from archscope.blocks.projectors import Projector, projector
 from archscope.blocks.repeated import repeated
 from archscope.blocks.size import Size
 from archscope.blocks.towers import feed_forward, layers, square_attention, tower_model

@@ -6,7 +6,6 @@ from archscope.blocks.assembly import (
     Architecture,
     Branch,
     Opaque,
-    Projector,
     Sublayer,
     Tower,
     post_norm,
@@ -18,7 +17,7 @@ from archscope.blocks.base import Block, Group, weight
 from archscope.blocks.factories import attention, mlp, named_norm, num_labels, size
 from archscope.blocks.leaves import conv, embedding, layer_norm, linear
 from archscope.blocks.patches import class_token, patch_embedding
-from archscope.blocks.projectors import gated_bridge, projector
+from archscope.blocks.projectors import Projector, gated_bridge, projector
 from archscope.blocks.size import Size
 from archscope.blocks.skeletons import decoder, head, with_head
 from archscope.blocks.towers import feed_forward, square_attention

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archscope.blocks.assembly import Architecture, Projector, Tower, pre_norm
+from archscope.blocks.assembly import Architecture, Tower, pre_norm
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, join, weight
 from archscope.blocks.factories import attention, mlp, named_norm, size
 from archscope.blocks.leaves import layer_norm, linear, regroup
 from archscope.blocks.patches import class_token, patch_embedding, position_weight
-from archscope.blocks.projectors import gated_bridge, mlp_projector, projector
+from archscope.blocks.projectors import Projector, gated_bridge, mlp_projector, projector
 from archscope.blocks.renaming import rooted
 from archscope.blocks.resampler import resampler
 from archscope.blocks.size import Size

@@ -5,12 +5,13 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from archscope.blocks.assembly import Architecture, Projector, Sublayer, Tower, sandwich_norm, stack
+from archscope.blocks.assembly import Architecture, Sublayer, Tower, sandwich_norm, stack
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Weight, weight
 from archscope.blocks.factories import attention, kinds, mlp, num_labels, size
 from archscope.blocks.leaves import embedding, linear, rms_norm
 from archscope.blocks.mixed_attention import merged
+from archscope.blocks.projectors import Projector
 from archscope.blocks.skeletons import head, tied_names
 from archscope.config import Config
 from archscope.families.registry import family, tower

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 import archscope
-from archscope.blocks.assembly import Head, Projector, Tower
+from archscope.blocks.assembly import Head, Tower
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.modality_moe import ModalityMoe
+from archscope.blocks.projectors import Projector
 
 SEEING = {
     "aria": "AriaModel",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from archscope.blocks.assembly import Architecture, Layer, Opaque, Projector, Stack, Tower
+from archscope.blocks.assembly import Architecture, Layer, Opaque, Stack, Tower
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, Repeating, Weight, join
 from archscope.blocks.leaves import Conv, Embedding, Linear, Norm
 from archscope.blocks.mlp import Mlp
 from archscope.blocks.moe import Moe
+from archscope.blocks.projectors import Projector
 from archscope.costs.parameters import of_block
 from archscope.render.compose.columns import module
 from archscope.render.compose.context import Context

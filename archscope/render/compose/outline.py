@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from archscope.blocks.assembly import Architecture, Head, Opaque, Projector, Stack, Tower
+from archscope.blocks.assembly import Architecture, Head, Opaque, Stack, Tower
 from archscope.blocks.attention import Attention
 from archscope.blocks.base import Block, Group, join
 from archscope.blocks.leaves import Embedding
+from archscope.blocks.projectors import Projector
 from archscope.records import dataclass
 
 _MAIN = ("text", "decoder", "encoder")
