@@ -14,6 +14,7 @@ from archscope.families import registry
 from archscope.families.registry import BUILD_FAILURES
 from archscope.source import Document, Repository, foreign_diagnostic, kind_of
 from archscope.structure import Structure, Tensor
+from archscope.structure.soundness import require_sound
 
 if TYPE_CHECKING:
     from archscope.costs.parameters import Parameters
@@ -63,9 +64,12 @@ class Model:
             return None, None
         try:
             architecture = registry.build(self.config)
+            structure = None if architecture is None else Structure(architecture, self.config)
+            if structure is not None:
+                require_sound(at.block for at in structure.blocks())
         except BUILD_FAILURES as error:
             return None, None if registry.is_remote(self.config.model_type) else self._unbuildable(error)
-        return (None if architecture is None else Structure(architecture, self.config)), None
+        return structure, None
 
     def _unbuildable(self, error: Exception) -> Diagnostic:
         reason = f"{type(error).__name__}: {error}"

@@ -98,7 +98,10 @@ class Config:
         draft = self._draft
         stored = draft.canonical(name)
         if stored not in draft.values:
-            raise AttributeError(f"{self.model_type or 'config'} has no field {name}")
+            self.__getattr__(stored)  # a property of the class
+            return Origin(
+                "derived", source=f"a property of {draft.schema.class_name}" if draft.schema is not None else ""
+            )
         if stored in draft.found:
             found: Origin = draft.found[stored]
             return found

@@ -62,8 +62,8 @@ class IndivisibleHiddenSize(Rule[Config]):
     """The hidden size cannot be cut into heads of equal width.
 
     ## What it checks
-    hidden_size against num_attention_heads, where the width of a head is their quotient; and where head_dim is given but
-    the config class refuses the pair all the same.
+    hidden_size against num_attention_heads (and decoder_attention_heads), where the width of a head is their quotient; and
+    where head_dim is given but the config class refuses the pair all the same.
 
     ## Why it matters
     The quotient is rounded down: the projections come out narrower than the hidden size, and loading or the first forward
@@ -84,26 +84,33 @@ class IndivisibleHiddenSize(Rule[Config]):
         Fails("llama", hidden_size=65, num_attention_heads=4, num_key_value_heads=4, at="/hidden_size"),
         Passes("qwen3", hidden_size=1024, num_attention_heads=12, head_dim=128, num_key_value_heads=4),
         Fails("bert", hidden_size=768, num_attention_heads=10, at="/hidden_size", also=("width-mismatch",)),
+        Passes("bart", d_model=64, encoder_attention_heads=4, decoder_attention_heads=8),
+        Fails("bart", d_model=64, encoder_attention_heads=4, decoder_attention_heads=6, at="/d_model"),
     )
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
-        d, heads = target.get("hidden_size"), target.get("num_attention_heads")
-        if not isinstance(d, int) or not isinstance(heads, int) or heads < 1 or d % heads == 0 or d < 1:
+        d, schema = target.get("hidden_size"), target.schema
+        if not isinstance(d, int) or d < 1:
             return
-        schema = target.schema
+        counts = {name: target.get(name) for name in HEAD_COUNTS}
+        uneven = {name: count for name, count in counts.items() if isinstance(count, int) and count > 0 and d % count}
         refuses = schema is not None and schema.model_type in REFUSING
-        if not refuses and (not _head_dim_follows(target) or not _has_attention(ctx, target)):
+        if not uneven or (not refuses and (not _head_dim_follows(target) or not _has_attention(ctx, target))):
             return
-        near = sorted({d // heads * heads, -(-d // heads) * heads} - {0})
-        reason = f" ({schema.class_name} refuses it, whatever head_dim says)" if refuses and schema is not None else ""
-        yield Finding(
-            f"hidden_size {d} is not a multiple of {heads} heads{reason}",
-            ctx.at("hidden_size"),
-            related=[ctx.at("num_attention_heads", "heads")],
-            help=f"the nearest multiples of {heads} are {_listed(near)}"
-            + ("" if refuses else "; or state head_dim if the heads have a width of their own"),
-        )
+        for name, heads in uneven.items():
+            near = sorted({d // heads * heads, -(-d // heads) * heads} - {0})
+            reason = f" ({schema.class_name} refuses it, whatever head_dim says)" if refuses and schema else ""
+            yield Finding(
+                f"hidden_size {d} is not a multiple of {heads} heads{reason}",
+                ctx.at("hidden_size"),
+                related=[ctx.at(name, "heads")],
+                help=f"the nearest multiples of {heads} are {_listed(near)}"
+                + ("" if refuses else "; or state head_dim if the heads have a width of their own"),
+            )
 
+
+HEAD_COUNTS = ("num_attention_heads", "decoder_attention_heads")
+"""Head counts over hidden_size; in encoder-decoders the first is that of the encoder."""
 
 REFUSING = frozenset(
     "arcee aria_text cwm deepseek_v2 exaone gemma2 gemma3_text gemma3n_text gpt_neox hrm_text hyperclovax internlm3 "

@@ -15,14 +15,17 @@ ACTIVATIONS = frozenset(
 )
 """Names that transformers has a function for. Source: transformers 5.24.0 activations.py (ACT2FN)."""
 
-ACTIVATION_FIELDS = ("hidden_act", "hidden_activation", "activation_function", "projector_hidden_act")
+ACTIVATION_FIELDS = (
+    "hidden_act", "hidden_activation", "activation_function", "projector_hidden_act", "feed_forward_proj",
+)  # fmt: skip
 
 
 class UnknownActivation(Rule[Config]):
     """An activation has a name that transformers has no function for.
 
     ## What it checks
-    hidden_act, hidden_activation, activation_function and projector_hidden_act of known types without remote code.
+    hidden_act, hidden_activation, activation_function, projector_hidden_act and feed_forward_proj (which may say `gated-`
+    before it) of known types without remote code.
 
     ## Why it matters
     transformers reads the file and raises a KeyError when the model is built.
@@ -41,6 +44,8 @@ class UnknownActivation(Rule[Config]):
         Passes("llama", hidden_act="silu"),
         Fails("llama", hidden_act="silux", at="/hidden_act"),
         Fails("gpt2", activation_function="gelu_neww", at="/activation_function"),
+        Passes("t5", feed_forward_proj="gated-silu"),
+        Fails("t5", feed_forward_proj="gated-gelo", at="/feed_forward_proj"),
     )
 
     def check(self, target: Config, ctx: Context) -> Iterator[Finding]:
@@ -50,7 +55,11 @@ class UnknownActivation(Rule[Config]):
         for name in ACTIVATION_FIELDS:
             value = target.raw.get(name)
             field = schema.fields.get(name)
-            if not isinstance(value, str) or field is None or value in ACTIVATIONS or value == field.default:
+            if not isinstance(value, str) or field is None or value == field.default:
+                continue
+            if name == "feed_forward_proj":
+                value = value.removeprefix("gated-")
+            if value in ACTIVATIONS:
                 continue
             from difflib import get_close_matches
 

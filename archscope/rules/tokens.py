@@ -167,7 +167,8 @@ class StopTokensOnlyInGeneration(Rule[Document]):
 
     ## What it checks
     eos_token_id of both files. Ids that are the padding or the first token are left alone: base models stop there, and chat
-    models list it besides. So is a config.json that has the tokenizer's own eos token.
+    models list it besides. So is a config.json that has the tokenizer's own eos token, if generation_config.json has one of
+    its ids.
 
     ## Why it matters
     Readers of config.json alone (converters, older engines) run past the end of the turn.
@@ -195,7 +196,8 @@ class StopTokensOnlyInGeneration(Rule[Document]):
             return
         harmless = {*_ids(config.raw.get("bos_token_id")), *_ids(config.raw.get("pad_token_id"))}
         table = tokens(ctx.repository)
-        if table is not None and table.id_of("eos") in said:
+        both = set(said) & set(_ids(document.mapping.get("eos_token_id")))
+        if both and table is not None and table.id_of("eos") in said:
             return
         harmless |= {*_ids(document.mapping.get("bos_token_id")), *_ids(document.mapping.get("pad_token_id"))}
         extra = [one for one in _ids(document.mapping.get("eos_token_id")) if one not in said and one not in harmless]
