@@ -24,7 +24,7 @@ class WidthMismatch(Rule[Structure]):
     Change one of the fields that the message and the related places name.
 
     ## References
-    The modeling file of the type; `archscope graph` shows the edge.
+    The modeling file of the type in transformers.
     """
 
     name = "width-mismatch"
