@@ -19,6 +19,9 @@ import archscope
         {"model_type": "llama", "hidden_size": math.nan},
         {"model_type": "bert", "hidden_size": [2]},
         {"model_type": "mixtral", "num_local_experts": "8"},
+        {"model_type": "glm4_moe", "partial_rotary_factor": math.inf, "rope_scaling": {"rope_type": "longrope"}},
+        {"model_type": "hrm_text", "num_layers_per_stack": 10**9},
+        {"model_type": "funnel", "block_sizes": [10**9, 4]},
     ],
 )
 def test_values_of_wrong_types_are_findings(config: dict[str, Any]) -> None:
@@ -36,3 +39,7 @@ def test_a_computed_head_dim_has_an_origin(model_type: str) -> None:
     found = {diagnostic.rule for diagnostic in archscope.load(config).diagnostics}
     assert "indivisible-hidden-size" in found
     assert "internal-error" not in found
+
+
+def test_an_infinite_scale_is_drawn() -> None:
+    assert archscope.load({"model_type": "granite", "attention_multiplier": math.inf}).draw(format="svg")

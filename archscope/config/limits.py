@@ -12,7 +12,9 @@ MOST_LAYERS = 100_000
 MOST_EXPERTS = 1_000_000
 MOST_WIDTH = 10**12
 
-_LAYERS = re.compile(r"(^|_)(layers?|depth|blocks|hidden_groups|group_num|feedforward_networks|attends_per_block)$")
+_LAYERS = re.compile(
+    r"(^|_)(layers?(_per_\w+)?|depths?|blocks|block_(sizes|repeats)|cycles|hidden_groups|group_num|feedforward_networks|attends_per_block)$"
+)
 _WIDTHS = re.compile(r"(_size|_dim|_heads|_width|_rank|n_embd|d_model|d_ff|d_kv|_positions|_embeddings)$")
 _EXPERTS = re.compile(r"(^|_)(experts|expert_num)$")
 
@@ -34,7 +36,8 @@ def implausible(config: Config) -> Iterator[Implausible]:
 
 
 def _own(config: Config, values: Mapping[str, Any]) -> Iterator[Implausible]:
-    for name, value in values.items():
+    for name, stated in values.items():
+        value = _largest(stated) if isinstance(stated, list) else stated
         if isinstance(value, int) and value > MOST_LAYERS:
             if _LAYERS.search(name) and not _EXPERTS.search(name):
                 yield Implausible(config, name, value, MOST_LAYERS, "layers")
@@ -42,3 +45,8 @@ def _own(config: Config, values: Mapping[str, Any]) -> Iterator[Implausible]:
                 yield Implausible(config, name, value, MOST_EXPERTS, "experts")
             elif value > MOST_WIDTH and _WIDTHS.search(name):
                 yield Implausible(config, name, value, MOST_WIDTH, "in any dimension")
+
+
+def _largest(stated: list[Any]) -> int:
+    """The largest count of a list, such as the depths of stages."""
+    return max((one for one in stated if isinstance(one, int)), default=0)

@@ -50,7 +50,7 @@ def _visit(at: Placed) -> Iterator[Placed]:
             yield from _visit(Placed(path, layer, at.times * len(numbers), numbers, pointer, trail))
     elif isinstance(block, Repeating):
         for part, count in block.kinds():
-            path = join(here.path, ranges(tuple(range(count)))) if count > 1 else here.path
+            path = join(here.path, f"0-{count - 1}") if count > 1 else here.path
             yield from _visit(Placed(path, part, at.times * count, at.numbers, pointer, trail))
     else:
         for part in block.children():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import NamedTuple
 
 from archscope.blocks.assembly import Head, Opaque
@@ -252,7 +253,7 @@ def scale(factor: float | None) -> str:
         return ""
     for value, sign in ((factor, "√"), (1 / factor if factor else 0.0, "1/√")):
         square = value * value
-        if square > 1 and value != int(value) and abs(square - round(square)) < 1e-6 * square:
+        if 1 < square < inf and value != int(value) and abs(square - round(square)) < 1e-6 * square:
             return f"{sign}{round(square)}"
     return real(factor)
 
